@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HUTCH_HUTCH_H
+#define HUTCH_HUTCH_H
+
+#include "hutch/error.h"
+#include "hutch/host.h"
+#include "hutch/result.h"
+#include "hutch/run.h"
+#include "hutch/sandbox.h"
+#include "hutch/spec.h"
+
+#endif

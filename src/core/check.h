@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a single text must look like. Each check fails with a sentence that shows the text and a
+ * right one; the checks of paths inside the sandbox also shorten the text to its normal form. */
+#ifndef HUTCH_CORE_CHECK_H
+#define HUTCH_CORE_CHECK_H
+
+#include <stdbool.h>
+
+#include "util/error.h"
+
+typedef int (*hutch_text_check_fn)(char *text, struct hutch_error *err);
+
+int hutch_check_anything(char *text, struct hutch_error *err);
+int hutch_check_name(char *text, struct hutch_error *err);
+int hutch_check_hostname(char *text, struct hutch_error *err);
+int hutch_check_user(char *text, struct hutch_error *err);
+int hutch_check_workdir(char *text, struct hutch_error *err);
+/* A path on the host: not empty, short enough for the kernel. */
+int hutch_check_host_path(char *text, struct hutch_error *err);
+/* The name of a variable or a label: not empty, without '='. */
+int hutch_check_key(char *text, struct hutch_error *err);
+int hutch_check_promise(char *text, struct hutch_error *err);
+
+/* Removes slashes from the end, but not the first. */
+void hutch_path_trim(char *path);
+/* Absolute, and without ".", ".." and empty components. */
+bool hutch_path_is_normal(const char *path);
+/* path is directory or lies below it; both are normal. */
+bool hutch_path_is_within(const char *path, const char *directory);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/promise.h"
+
+#include <string.h>
+
+#include "core/suggest.h"
+
+struct promise_row {
+    const char *name;
+    const char *doc;
+};
+
+static const struct promise_row promise_rows[HUTCH_PROMISE_COUNT] = {
+#define X(id, name, doc) [HUTCH_PROMISE_##id] = {name, doc},
+    HUTCH_PROMISES(X)
+#undef X
+};
+
+#define ALL_PROMISES ((UINT32_C(1) << HUTCH_PROMISE_COUNT) - 1)
+_Static_assert(HUTCH_PROMISE_COUNT < 32, "a hutch_promise_set holds every promise");
+
+const char *hutch_promise_name(enum hutch_promise promise)
+{
+    return promise_rows[promise].name;
+}
+
+const char *hutch_promise_doc(enum hutch_promise promise)
+{
+    return promise_rows[promise].doc;
+}
+
+static int fail_unknown(const char *name, struct hutch_error *err)
+{
+    struct hutch_suggestion suggestion = HUTCH_SUGGESTION(name);
+    for (size_t i = 0; i < HUTCH_PROMISE_COUNT; i++)
+        hutch_suggestion_offer(&suggestion, promise_rows[i].name, promise_rows[i].name);
+    hutch_suggestion_offer(&suggestion, "all", "all");
+    if (suggestion.nearest)
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "unknown limit '%.60s', did you mean '%s'?",
+                          name, suggestion.nearest);
+#define X(id, name, doc) name ", "
+    return hutch_fail(err, HUTCH_E_INVALID, 0,
+                      "unknown limit '%.60s', write one of " HUTCH_PROMISES(X) "or all", name);
+#undef X
+}
+
+int hutch_promise_parse(const char *name, hutch_promise_set *ret_set, struct hutch_error *err)
+{
+    if (!strcmp(name, "all")) {
+        *ret_set = ALL_PROMISES;
+        return 0;
+    }
+    for (unsigned i = 0; i < HUTCH_PROMISE_COUNT; i++) {
+        if (!strcmp(name, promise_rows[i].name)) {
+            *ret_set = UINT32_C(1) << i;
+            return 0;
+        }
+    }
+    return fail_unknown(name, err);
+}
+
+/* Every limit has a default that is more than nothing; only the idle timeout may be none. */
+hutch_promise_set hutch_promises_required(const struct hutch_spec *spec)
+{
+    hutch_promise_set required = ALL_PROMISES;
+    if (!spec->limits.idle_timeout_ms)
+        required &= ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT);
+    return required;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "util/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/own.h"
+
+static bool reserve(struct hutch_buf *buf, size_t more)
+{
+    if (buf->failed)
+        return false;
+    if (more > buf->ceiling || buf->length > buf->ceiling - more) {
+        buf->failed = true;
+        return false;
+    }
+    size_t needed = buf->length + more + 1;
+    if (needed <= buf->capacity)
+        return true;
+    size_t capacity = buf->capacity ? buf->capacity * 2 : 256;
+    if (capacity < needed)
+        capacity = needed;
+    char *data = realloc(buf->data, capacity);
+    if (!data) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = data;
+    buf->capacity = capacity;
+    return true;
+}
+
+void hutch_buf_append(struct hutch_buf *buf, const void *data, size_t length)
+{
+    if (!reserve(buf, length))
+        return;
+    if (length)
+        memcpy(buf->data + buf->length, data, length);
+    buf->length += length;
+    buf->data[buf->length] = '\0';
+}
+
+void hutch_buf_puts(struct hutch_buf *buf, const char *text)
+{
+    hutch_buf_append(buf, text, strlen(text));
+}
+
+void hutch_buf_printf(struct hutch_buf *buf, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (length < 0 || !reserve(buf, (size_t)length)) {
+        buf->failed = true;
+        return;
+    }
+    va_start(args, fmt);
+    (void)vsnprintf(buf->data + buf->length, (size_t)length + 1, fmt, args);
+    va_end(args);
+    buf->length += (size_t)length;
+}
+
+void hutch_buf_done(struct hutch_buf *buf)
+{
+    free(buf->data);
+    *buf = (struct hutch_buf)HUTCH_BUF(buf->ceiling);
+}
+
+int hutch_buf_take(struct hutch_buf *buf, char **ret_text, size_t *ret_length,
+                   struct hutch_error *err)
+{
+    if (!buf->data && !buf->failed)
+        (void)reserve(buf, 0);
+    if (buf->failed || !buf->data)
+        return hutch_fail_nomem(err);
+    buf->data[buf->length] = '\0';
+    if (ret_length)
+        *ret_length = buf->length;
+    *ret_text = HUTCH_TAKE_PTR(buf->data);
+    hutch_buf_done(buf);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HUTCH_UTIL_BUF_H
+#define HUTCH_UTIL_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/error.h"
+
+/* A byte buffer that cannot be made without its ceiling. Appending past the ceiling or out of
+ * memory marks it failed and later appends do nothing, so a writer checks once, at the end. The
+ * content is always followed by a NUL. */
+struct hutch_buf {
+    char *data;
+    size_t length;
+    size_t capacity;
+    size_t ceiling;
+    bool failed;
+};
+
+#define HUTCH_BUF(ceiling_bytes)           \
+    {                                      \
+        NULL, 0, 0, (ceiling_bytes), false \
+    }
+
+void hutch_buf_append(struct hutch_buf *buf, const void *data, size_t length);
+void hutch_buf_puts(struct hutch_buf *buf, const char *text);
+void hutch_buf_printf(struct hutch_buf *buf, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void hutch_buf_done(struct hutch_buf *buf);
+/* Hands the content over; fails when any append failed. */
+int hutch_buf_take(struct hutch_buf *buf, char **ret_text, size_t *ret_length,
+                   struct hutch_error *err);
+
+#endif
