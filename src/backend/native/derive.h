@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes out of a sandbox besides its output: a second one, and what it has changed. */
+#ifndef HUTCH_NATIVE_DERIVE_H
+#define HUTCH_NATIVE_DERIVE_H
+
+#include "hutch/sandbox.h"
+
+/* The second one has the same spec and the same files; with starts it runs, without it is kept
+ * stopped. name NULL: one is made up. */
+int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
+                struct hutch_sandbox **ret_sandbox, struct hutch_error *err);
+
+int derive_changes(struct hutch_sandbox *sandbox, hutch_change_seen_fn on_change, void *userdata,
+                   struct hutch_error *err);
+/* Of a workspace in mode overlay alone. */
+int derive_patch(struct hutch_sandbox *sandbox, int fd, struct hutch_error *err);
+int derive_apply(struct hutch_sandbox *sandbox, bool dry_run, hutch_conflict_fn on_conflict,
+                 void *userdata, struct hutch_applied *ret_applied, struct hutch_error *err);
+
+#endif

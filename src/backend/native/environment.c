@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/env_file.h"
+#include "core/map.h"
+#include "util/fs.h"
+#include "util/own.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static int set_defaults(struct hutch_map *map, const struct identity *identity, bool terminal,
+                        struct hutch_error *err)
+{
+    const struct {
+        const char *key;
+        const char *value;
+    } defaults[] = {{"PATH", DEFAULT_PATH},
+                    {"HOME", identity->home},
+                    {"USER", identity->name},
+                    {"LANG", "C.UTF-8"},
+                    {"TERM", terminal ? "xterm-256color" : NULL}};
+    for (size_t i = 0; i < HUTCH_COUNT(defaults); i++)
+        if (defaults[i].value && hutch_map_set(map, defaults[i].key, defaults[i].value, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
+static int add_file(struct hutch_map *map, const char *path, struct hutch_error *err)
+{
+    hutch_autofree char *text = NULL;
+    size_t length = 0;
+    if (hutch_read_file(path, HUTCH_ENV_FILE_MAX_BYTES, &text, &length, err) < 0)
+        return -(int)err->code;
+    if (hutch_env_file_parse(text, length, map, err) < 0)
+        return hutch_wrap(err, "env file '%.200s': ", path);
+    return 0;
+}
+
+static int flatten(struct hutch_strlist *environment, const struct hutch_map *map,
+                   struct hutch_error *err)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        char *line = NULL;
+        if (asprintf(&line, "%s=%s", map->items[i].key, map->items[i].value) < 0)
+            return hutch_fail_nomem(err);
+        if (hutch_strlist_take(environment, line, err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
+int environment_asked(struct hutch_map *map, const struct hutch_spec *spec, struct hutch_error *err)
+{
+    for (size_t i = 0; i < spec->env_files.count; i++)
+        if (add_file(map, spec->env_files.items[i], err) < 0)
+            return -(int)err->code;
+    for (size_t i = 0; i < spec->pass_env.count; i++) {
+        const char *value = getenv(spec->pass_env.items[i]);
+        if (value && hutch_map_set(map, spec->pass_env.items[i], value, err) < 0)
+            return -(int)err->code;
+    }
+    for (size_t i = 0; i < spec->env.count; i++)
+        if (hutch_map_set(map, spec->env.items[i].key, spec->env.items[i].value, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
+int environment_build(struct hutch_strlist *environment, const struct hutch_spec *spec,
+                      const struct identity *identity, bool terminal, struct hutch_error *err)
+{
+    hutch_cleanup(hutch_map_done) struct hutch_map map = {0};
+    if (set_defaults(&map, identity, terminal, err) < 0 || environment_asked(&map, spec, err) < 0)
+        return -(int)err->code;
+    return flatten(environment, &map, err);
+}
+
+const char *environment_get(const struct hutch_strlist *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < environment->count; i++)
+        if (!strncmp(environment->items[i], name, length) && environment->items[i][length] == '=')
+            return environment->items[i] + length + 1;
+    return NULL;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/home.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "backend/native/remove_tree.h"
+#include "backend/native/state.h"
+#include "util/fs.h"
+#include "util/own.h"
+
+#define SPEC_MAX_BYTES (4u << 20)
+#define BACKLOG 128
+
+static const char *const state_names[HOME_STATES] = {
+    [HOME_STARTING] = "starting", [HOME_RUNNING] = "running", [HOME_PAUSED] = "paused",
+    [HOME_STOPPED] = "stopped",   [HOME_DEAD] = "dead",
+};
+
+const char *home_state_name(enum home_state state)
+{
+    return state_names[state];
+}
+
+/* The directory of all homes, made when missing. */
+static int open_homes(struct hutch_error *err)
+{
+    char lib[400];
+    char path[420];
+    if (state_directory("lib", lib, sizeof(lib), err) < 0)
+        return -(int)err->code;
+    (void)snprintf(path, sizeof(path), "%s/sandboxes", lib);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && (mkdir(path, 0700) == 0 || errno == EEXIST))
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return hutch_fail_errno(err, errno, "open '%.200s'", path);
+    return fd;
+}
+
+static int set_lock(int fd, short type)
+{
+    struct flock all = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &all);
+}
+
+/* Whoever holds the lock decides over the name, so under it the answer is a lasting one. */
+bool home_is_there(const struct home *home)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct stat own, named;
+    hutch_autofd int homes = open_homes(&ignored);
+    return homes >= 0 && fstat(home->dir, &own) == 0 &&
+           fstatat(homes, home->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           own.st_ino == named.st_ino && own.st_dev == named.st_dev;
+}
+
+int home_hold(struct home *home, struct hutch_error *err)
+{
+    bool held = home->lock < 0 ? !home_is_held(home) : set_lock(home->lock, F_WRLCK) == 0;
+    if (held && home_is_there(home))
+        return 0;
+    if (held)
+        return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT,
+                          "sandbox '%s' has been removed by somebody else", home->name);
+    if (home->lock >= 0 && errno != EAGAIN && errno != EACCES)
+        return hutch_fail_errno(err, errno, "lock sandbox '%s'", home->name);
+    return hutch_fail(err, HUTCH_E_CONFLICT, 0,
+                      "somebody else acts on sandbox '%s' at this moment; try again", home->name);
+}
+
+/* Does a keeper answer, whatever its lock says? */
+static bool has_keeper(const struct home *home)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    hutch_autofd int keeper = home_connect(home, false, &ignored);
+    return keeper >= 0;
+}
+
+bool home_is_held(const struct home *home)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held =
+        home->lock >= 0 && fcntl(home->lock, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+    return held || has_keeper(home); /* the lock may not be the one that it holds */
+}
+
+void home_close(struct home *home)
+{
+    hutch_fd_close(&home->lock);
+    hutch_fd_close(&home->dir);
+}
+
+static int write_file(int dir, const char *name, const char *text)
+{
+    hutch_autofd int fd =
+        openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? -1 : hutch_write_all(fd, text, strlen(text));
+}
+
+static int fill(struct home *home, const char *id, const char *spec)
+{
+    home->lock = openat(home->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (home->lock < 0 || set_lock(home->lock, F_WRLCK) < 0)
+        return -1;
+    if (mkdirat(home->dir, "log", 0700) < 0 || mkdirat(home->dir, "exec", 0700) < 0)
+        return -1;
+    return write_file(home->dir, "id", id) < 0 ? -1 : write_file(home->dir, "spec", spec);
+}
+
+int home_make(struct home *ret_home, const char *id, const char *spec, struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    hutch_autofd int homes = open_homes(err);
+    if (homes < 0)
+        return homes;
+    (void)snprintf(home.name, sizeof(home.name), ".new-%s", id);
+    (void)flock(homes, LOCK_SH); /* until its lock is held: see home_open_leftover */
+    if (mkdirat(homes, home.name, 0700) < 0)
+        return hutch_fail_errno(err, errno, "make a sandbox's directory");
+    home.dir = openat(homes, home.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (home.dir < 0 || fill(&home, id, spec) < 0) {
+        (void)hutch_fail_errno(err, errno, "write a sandbox's directory");
+        (void)remove_tree(homes, home.name);
+        home_close(&home);
+        return -(int)err->code;
+    }
+    *ret_home = home;
+    return 0;
+}
+
+int home_publish(struct home *home, const char *name, struct hutch_error *err)
+{
+    hutch_autofd int homes = open_homes(err);
+    if (homes < 0)
+        return homes;
+    if (syscall(SYS_renameat2, homes, home->name, homes, name, RENAME_NOREPLACE) < 0) {
+        if (errno == EEXIST)
+            return hutch_fail(err, HUTCH_E_CONFLICT, EEXIST,
+                              "there is a sandbox '%s' already; choose another name or remove it "
+                              "with 'hutch rm %s'",
+                              name, name);
+        return hutch_fail_errno(err, errno, "name sandbox '%s'", name);
+    }
+    (void)snprintf(home->name, sizeof(home->name), "%s", name);
+    return 0;
+}
+
+/* A file of ours; anything else in its place is damage, and must not make us wait. */
+static int open_own(const struct home *home, const char *name, int mode)
+{
+    struct stat info;
+    hutch_autofd int fd =
+        openat(home->dir, name, mode | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? HUTCH_TAKE_FD(fd) : -1;
+}
+
+static int open_named(int homes, const char *name, struct home *home)
+{
+    (void)snprintf(home->name, sizeof(home->name), "%s", name);
+    home->dir = openat(homes, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (home->dir < 0)
+        return -1;
+    home->lock = open_own(home, "lock", O_RDWR);
+    if (home->lock >= 0 || home_is_there(home))
+        return 0;
+    home_close(home); /* it was removed meanwhile */
+    errno = ENOENT;
+    return -1;
+}
+
+/* Ids are not names of directories: looked for only when no name fits. */
+static int open_by_id(int homes, const char *id, struct home *ret_home)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    hutch_cleanup(hutch_strlist_done) struct hutch_strlist names = {0};
+    if (strlen(id) < 16 || home_names(&names, false, &ignored) < 0)
+        return -1;
+    for (size_t i = 0; i < names.count; i++) {
+        struct home_record record;
+        struct home home = HOME_INIT;
+        if (open_named(homes, names.items[i], &home) < 0)
+            continue;
+        if (home_read(&home, &record, &ignored) == 0 && !strcmp(record.id, id)) {
+            *ret_home = home;
+            return 0;
+        }
+        home_close(&home);
+    }
+    return -1;
+}
+
+int home_open(struct home *ret_home, const char *name, struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    hutch_autofd int homes = open_homes(err);
+    if (homes < 0)
+        return homes;
+    bool possible = *name && *name != '.' && !strchr(name, '/') && strlen(name) < HOME_NAME_BYTES;
+    if (possible && (open_named(homes, name, &home) == 0 || open_by_id(homes, name, &home) == 0)) {
+        *ret_home = home;
+        return 0;
+    }
+    if (possible && errno != ENOENT)
+        return hutch_fail_errno(err, errno, "open sandbox '%.100s'", name);
+    return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT,
+                      "there is no sandbox '%.100s'; 'hutch ls' lists those there are", name);
+}
+
+int home_open_leftover(struct home *ret_home, const char *name, struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    hutch_autofd int homes = open_homes(err);
+    if (homes < 0)
+        return homes;
+    (void)snprintf(home.name, sizeof(home.name), "%s", name);
+    /* whoever was making it when it was listed has locked it by now, or died */
+    (void)flock(homes, LOCK_EX);
+    (void)flock(homes, LOCK_UN);
+    home.dir = openat(homes, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (home.dir < 0)
+        return hutch_fail_errno(err, errno, "open '%s'", name);
+    home.lock = open_own(&home, "lock", O_RDWR);
+    *ret_home = home;
+    return 0;
+}
+
+int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err)
+{
+    char text[512];
+    (void)snprintf(text, sizeof(text),
+                   "id %s\nstate %s\nlayer %s\ncreated_us %" PRIu64 "\nstarted_us %" PRIu64
+                   "\nended_us %" PRIu64 "\nreason %s\nmissing %" PRIu64 "\n",
+                   record->id, state_names[record->state], record->on_disk ? "disk" : "memory",
+                   record->created_us, record->started_us, record->ended_us, record->reason,
+                   record->missing);
+    if (write_file(home->dir, "state.new", text) < 0 ||
+        renameat(home->dir, "state.new", home->dir, "state") < 0)
+        return hutch_fail_errno(err, errno, "write the state of sandbox '%s'", home->name);
+    return 0;
+}
+
+int home_write_spec(const struct home *home, const char *json, struct hutch_error *err)
+{
+    if (write_file(home->dir, "spec.new", json) < 0 ||
+        renameat(home->dir, "spec.new", home->dir, "spec") < 0)
+        return hutch_fail_errno(err, errno, "write the spec of sandbox '%s'", home->name);
+    return 0;
+}
+
+/* The rest of the line that begins with the key, or "". */
+static void line_value(const char *text, const char *key, char *value, size_t size)
+{
+    size_t length = strlen(key);
+    *value = '\0';
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) != 0 || line[length] != ' ')
+            continue;
+        size_t used = strcspn(line + length + 1, "\n");
+        (void)snprintf(value, size, "%.*s", (int)(used < size ? used : size - 1),
+                       line + length + 1);
+        return;
+    }
+}
+
+static uint64_t line_number(const char *text, const char *key)
+{
+    char value[24];
+    line_value(text, key, value, sizeof(value));
+    return strtoull(value, NULL, 10);
+}
+
+static bool parse_record(const char *text, struct home_record *record)
+{
+    char state[16], layer[16];
+    *record = (struct home_record){.state = HOME_STATES};
+    line_value(text, "id", record->id, sizeof(record->id));
+    line_value(text, "state", state, sizeof(state));
+    line_value(text, "layer", layer, sizeof(layer));
+    line_value(text, "reason", record->reason, sizeof(record->reason));
+    record->on_disk = !strcmp(layer, "disk");
+    record->created_us = line_number(text, "created_us");
+    record->started_us = line_number(text, "started_us");
+    record->ended_us = line_number(text, "ended_us");
+    record->missing = line_number(text, "missing");
+    for (int i = 0; i < HOME_STATES; i++)
+        if (!strcmp(state, state_names[i]))
+            record->state = (enum home_state)i;
+    return record->state != HOME_STATES && strlen(record->id) == 16;
+}
+
+static void read_own(const struct home *home, const char *name, char *text, size_t size)
+{
+    hutch_autofd int fd = open_own(home, name, O_RDONLY);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, size - 1);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+bool home_read_id(const struct home *home, char ret_id[33])
+{
+    struct home_record record;
+    char text[1024];
+    read_own(home, "id", text, sizeof(text));
+    if (strlen(text) != 16) {
+        read_own(home, "state", text, sizeof(text));
+        (void)parse_record(text, &record);
+        memcpy(text, record.id, sizeof(record.id));
+    }
+    (void)snprintf(ret_id, 33, "%.32s", text);
+    return strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
+}
+
+int home_read(const struct home *home, struct home_record *ret_record, struct hutch_error *err)
+{
+    char text[1024];
+    struct home_record record;
+    bool held = home_is_held(home);
+    read_own(home, "state", text, sizeof(text));
+    if (!home_is_there(home))
+        return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT, "sandbox '%s' has been removed",
+                          home->name);
+    if (home->lock < 0 || !parse_record(text, &record))
+        return hutch_fail(err, HUTCH_E_INTERNAL, 0,
+                          "the state of sandbox '%s' is damaged; remove it with 'hutch rm -f %s'",
+                          home->name, home->name);
+    if (!held && !record.on_disk && record.state == HOME_STOPPED) {
+        record.state = HOME_DEAD; /* a keeper rests with such files */
+        (void)snprintf(record.reason, sizeof(record.reason), "keeper_died");
+    }
+    if (!held && record.state < HOME_STOPPED) {
+        bool was_ready = record.state != HOME_STARTING;
+        record.state = was_ready && record.on_disk ? HOME_STOPPED : HOME_DEAD;
+        (void)snprintf(record.reason, sizeof(record.reason), "%s",
+                       was_ready ? "keeper_died" : "never_ready");
+    }
+    *ret_record = record;
+    return 0;
+}
+
+int home_read_spec(const struct home *home, char **ret_text, size_t *ret_length,
+                   struct hutch_error *err)
+{
+    char path[64];
+    hutch_autofd int fd = open_own(home, "spec", O_RDONLY);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (fd < 0 || hutch_read_file(path, SPEC_MAX_BYTES, ret_text, ret_length, err) < 0)
+        return hutch_fail(err, HUTCH_E_INTERNAL, 0,
+                          "the spec of sandbox '%s' is gone or damaged; remove it with "
+                          "'hutch rm -f %s'",
+                          home->name, home->name);
+    return 0;
+}
+
+/* A socket's path has 108 bytes at most; the way through our own descriptor is short. */
+static struct sockaddr_un address_of(const struct home *home)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/socket",
+                   home->dir);
+    return address;
+}
+
+int home_listen(const struct home *home, struct hutch_error *err)
+{
+    struct sockaddr_un address = address_of(home);
+    hutch_autofd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    (void)unlinkat(home->dir, "socket", 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, BACKLOG) < 0)
+        return hutch_fail_errno(err, errno, "make the socket of sandbox '%s'", home->name);
+    return HUTCH_TAKE_FD(fd);
+}
+
+int home_connect(const struct home *home, bool waits, struct hutch_error *err)
+{
+    struct sockaddr_un address = address_of(home);
+    const struct timeval patience = {.tv_sec = 10}; /* with a queue that nobody serves */
+    int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (waits ? 0 : SOCK_NONBLOCK);
+    hutch_autofd int fd = socket(AF_UNIX, type, 0);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        (waits || fcntl(fd, F_SETFL, 0) == 0))
+        return HUTCH_TAKE_FD(fd);
+    if (errno == ECONNREFUSED || errno == ENOENT)
+        return hutch_fail(err, HUTCH_E_CONFLICT, errno,
+                          "sandbox '%s' is not running; 'hutch start %s' starts it", home->name,
+                          home->name);
+    return hutch_fail_errno(err, errno, "reach the keeper of sandbox '%s'", home->name);
+}
+
+int home_remove(struct home *home, const char *id, struct hutch_error *err)
+{
+    char gone[HOME_NAME_BYTES];
+    hutch_autofd int homes = open_homes(err);
+    if (homes < 0)
+        return homes;
+    (void)snprintf(gone, sizeof(gone), ".gone-%s", id);
+    if (home->name[0] != '.' && renameat(homes, home->name, homes, gone) < 0)
+        return hutch_fail_errno(err, errno, "remove sandbox '%s'", home->name);
+    if (remove_tree(homes, home->name[0] == '.' ? home->name : gone) < 0)
+        return hutch_fail_errno(err, errno, "remove the directory of sandbox '%s'", home->name);
+    return 0;
+}
+
+int home_names(struct hutch_strlist *names, bool leftovers, struct hutch_error *err)
+{
+    if (!state_exists("lib"))
+        return 0;
+    int homes = open_homes(err);
+    if (homes < 0)
+        return homes;
+    DIR *listing = fdopendir(homes);
+    if (!listing) {
+        hutch_fd_close(&homes);
+        return hutch_fail_errno(err, errno, "list the sandboxes");
+    }
+    int status = 0;
+    struct dirent *entry;
+    while (status == 0 && (entry = readdir(listing))) {
+        bool is_leftover =
+            !strncmp(entry->d_name, ".new-", 5) || !strncmp(entry->d_name, ".gone-", 6);
+        if (leftovers ? is_leftover : entry->d_name[0] != '.')
+            status = hutch_strlist_add(names, entry->d_name, err);
+    }
+    (void)closedir(listing);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who the command is: its ids inside, and what they are on the host. */
+#ifndef HUTCH_NATIVE_IDENTITY_H
+#define HUTCH_NATIVE_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/spec.h"
+#include "util/error.h"
+
+#define IDENTITY_DEFAULT_ID 1000
+#define IDENTITY_DEFAULT_NAME "user"
+
+enum identity_map {
+    IDENTITY_SLOT,   /* root: 65536 ids of a slot nobody else has */
+    IDENTITY_SINGLE, /* ordinary user: one id, the caller's own */
+    IDENTITY_SUBIDS, /* ordinary user with newuidmap: the caller's own id and the subordinate ones
+                        around it */
+};
+
+struct identity {
+    uint32_t uid; /* inside */
+    uint32_t gid;
+    char home[256];
+    char name[64];
+    enum identity_map map;
+    uint32_t first_host_id; /* IDENTITY_SLOT: of the slot; IDENTITY_SUBIDS: of the subuid range */
+    uint32_t first_host_gid;
+    bool can_set_groups;
+};
+
+/* Looks the spec's user up in the root's own passwd and group files (never the host's for a foreign
+ * root). */
+int identity_resolve(struct identity *identity, const struct hutch_spec *spec,
+                     struct hutch_error *err);
+/* Chooses how ids are mapped. */
+void identity_choose_map(struct identity *identity, bool privileged, bool many_owners);
+/* Writes the maps of a child that waits for them. */
+int identity_write_maps(const struct identity *identity, pid_t child, struct hutch_error *err);
+/* A user namespace in which files of this host owner belong to the command: for an idmapped mount.
+ */
+int identity_owner_namespace(const struct identity *identity, uid_t owner, gid_t group,
+                             struct hutch_error *err);
+/* Is this process root of the initial user namespace? */
+bool identity_is_privileged(void);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper: the host-side owner of one sandbox. For a one-shot run it is the calling thread. */
+#ifndef HUTCH_NATIVE_KEEPER_H
+#define HUTCH_NATIVE_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/types.h>
+
+#include "backend/native/capture.h"
+#include "backend/native/cgroup.h"
+#include "backend/native/identity.h"
+#include "backend/native/plan.h"
+#include "backend/native/pool.h"
+#include "backend/native/sink.h"
+#include "backend/native/state.h"
+#include "core/result.h"
+#include "hutch/run.h"
+
+/* One output of the command. */
+struct stream {
+    enum hutch_stream number;
+    int source;    /* our end of its pipe; negative once it has ended */
+    bool enlarged; /* its pipe has been made larger */
+    struct capture capture;
+    struct sink sink;
+};
+
+/* Input on its way to the command. */
+struct feed {
+    int source;   /* the caller's descriptor; negative once it has ended */
+    int target;   /* our end of the command's stdin, or the terminal */
+    char *buffer; /* SINK_CHUNK bytes */
+    size_t start;
+    size_t length;
+    int os_errno; /* why it stopped, when not because one end was closed */
+};
+
+enum phase {
+    PHASE_SETUP,    /* PID 1 builds the sandbox */
+    PHASE_RUNNING,  /* the command runs */
+    PHASE_DRAINING, /* it has ended; a background process may still hold a pipe */
+    PHASE_ENDED,    /* every process is gone */
+};
+
+struct keeper {
+    const struct hutch_spec *spec;
+    const struct hutch_run_options *options; /* NULL: a sandbox that stays */
+    char id[33];
+    bool privileged;
+    bool keeps_layer; /* the writable layer outlives the keeper */
+    char layer[33];   /* its name: the id, unless it is older than this keeper */
+    bool has_layer;   /* and is there already */
+    int memory_layer; /* of a sandbox that stays, in memory: what the last keeper's left */
+    hutch_promise_set missing;
+    struct identity identity;
+    struct cgroup_layout layout;
+    struct cgroup cgroup;
+    char freezer[512]; /* of a sandbox that stays, on v1: its group there, made when it is paused */
+    struct lease lease;
+    struct pool_dir pool;
+    struct plan plan;
+
+    pid_t pid; /* of PID 1, as seen from here; 0 when there is none */
+    int pidfd;
+    int socket;
+    int writable;         /* the writable layer, for looking at its fill */
+    int artifacts;        /* the sandbox's /artifacts */
+    int artifacts_target; /* the host directory for it */
+    int terminal;         /* master side, negative without one */
+
+    struct stream streams[2];
+    struct capture both;
+    struct feed feed;
+
+    enum phase phase;
+    uint64_t started_us; /* when the command was started */
+    uint64_t ended_us;
+    uint64_t deadline_us;
+    uint64_t idle_since_us;
+    uint64_t disk_check_us; /* when to look at the writable layer next */
+    uint64_t disk_pause_us;
+    uint64_t disk_seen_bytes;
+    bool disk_full;
+    bool held_pipes;
+    bool others_left; /* the command has ended, other processes of the sandbox have not */
+    bool has_status;
+    int status;  /* the command's wait status */
+    bool killed; /* by us, for ended_by */
+    enum hutch_reason ended_by;
+    uint64_t rusage_cpu_us;
+    struct hutch_usage usage;
+    struct cgroup_events events;
+    bool has_usage;
+    struct hutch_error failure; /* why the set-up or the exec failed */
+    bool has_failure;
+    struct hutch_error artifacts_failure; /* why not all of /artifacts came out */
+
+    char chunk[SINK_CHUNK]; /* one read buffer for everything */
+    char input[SINK_CHUNK];
+};
+
+uint64_t now_us(void);
+
+/* recipe.c */
+bool layer_tmpfs_carries_overlay(void);
+bool layer_needs_overlay(const struct hutch_spec *spec);
+/* Does its writable layer go to disk? */
+bool layer_wants_pool(const struct hutch_spec *spec);
+int keeper_make_id(char *id, struct hutch_error *err);
+struct keeper *keeper_new(const struct hutch_spec *spec, const struct hutch_run_options *options);
+/* With id, layout and missing filled in. When it returns, PID 1 has its orders. */
+int keeper_build(struct keeper *keeper, struct hutch_error *err);
+/* In the reverse order of making; safe at any point. */
+void keeper_free(struct keeper *keeper);
+
+/* A command to start, and what it gets. */
+struct spawn_order {
+    const struct hutch_strlist *command;
+    const struct hutch_strlist *environment;
+    const char *workdir; /* NULL: the usual one */
+    uint32_t uid;
+    uint32_t gid;
+    bool terminal; /* instead of the three descriptors */
+    struct winsize size;
+    int fds[3];
+    int groups[CGROUP_MAX_GROUPS]; /* files of its own cgroups, to write "0" into */
+    size_t group_count;
+    int program; /* to be executed instead of the command's first word, with power over all of the
+                    sandbox's files; 0: none */
+    uint32_t session; /* by this number PID 1 reports about it */
+    bool one_shot;
+};
+
+/* launch.c, explain.c */
+int keeper_start(struct keeper *keeper, struct hutch_error *err);
+/* Sends PID 1 the plan, the cgroups to enter and, for a run, the command. */
+int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
+/* A program of hutch's own in a sealed memory file. */
+int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
+int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,
+                 struct hutch_error *err);
+/* PID 1 reports as it is told: whoever waited for room while it waits to report would wait for
+ * ever.
+ */
+bool keeper_has_room(const struct keeper *keeper);
+int keeper_signal(const struct keeper *keeper, uint32_t session, int number,
+                  struct hutch_error *err);
+/* Of a command without a cgroup: kills what there is of it now; PID 1 reports when that was all. */
+int keeper_kill_session(const struct keeper *keeper, uint32_t session, struct hutch_error *err);
+/* Turns PID 1's report of a failure into a sentence. */
+void keeper_explain(const struct keeper *keeper, const struct init_message *report,
+                    const char *command, const char *workdir, struct hutch_error *err);
+
+/* The next report of PID 1: 1, 0 when there is none now, -1 when there will be none. */
+int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret_fds,
+                size_t *ret_fd_count);
+/* supervise.c: until every process of the sandbox is gone. */
+int keeper_supervise(struct keeper *keeper, struct hutch_error *err);
+void keeper_kill(struct keeper *keeper, enum hutch_reason reason);
+/* Kills and reaps PID 1, and with it the whole sandbox, whatever state it is in. */
+void keeper_end(struct keeper *keeper);
+
+/* streams.c */
+int stream_read(struct keeper *keeper, struct stream *stream, struct hutch_error *err);
+bool streams_open(const struct keeper *keeper);
+/* Has anything been lost on its way? */
+int streams_check(const struct keeper *keeper, struct hutch_error *err);
+void feed_pump(struct feed *feed);
+bool feed_wants_input(const struct feed *feed);
+
+/* disk.c */
+void disk_look(struct keeper *keeper);
+
+/* artifacts.c: what /artifacts holds goes to the host directory. */
+int artifacts_open(const char *path, struct hutch_error *err);
+int artifacts_collect(int source, int target, uint64_t max_bytes, uint64_t max_entries,
+                      struct hutch_error *err);
+
+/* outcome.c */
+void keeper_read_usage(struct keeper *keeper);
+int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struct hutch_error *err);
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, starting, stopping and removing sandboxes that stay, as their clients do it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/native/client.h"
+#include "backend/native/environment.h"
+#include "backend/native/keeper.h"
+#include "backend/native/lifecycle.h"
+#include "backend/native/pool.h"
+#include "backend/native/sandbox.h"
+#include "core/map.h"
+#include "core/spec.h"
+#include "util/own.h"
+
+#define KEEPER_SOCKET 3
+#define DEFAULT_DISK "10g"
+#define NAME_TRIES 8
+#define REMOVE_TRIES 500 /* 10 ms each */
+
+static uint64_t wall_clock_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* ---- a spec for a longer life ---------------------------------------------------------------- */
+
+static int make_absolute(char **path, struct hutch_error *err)
+{
+    char here[PATH_MAX];
+    char *whole = NULL;
+    if (!*path || **path == '/')
+        return 0;
+    if (!getcwd(here, sizeof(here)))
+        return hutch_fail_errno(err, errno, "see which directory this is");
+    if (asprintf(&whole, "%s/%s", strcmp(here, "/") != 0 ? here : "", *path) < 0)
+        return hutch_fail_nomem(err);
+    free(*path);
+    *path = whole;
+    return 0;
+}
+
+/* What depends on whoever calls is settled now: a later start happens somewhere else. */
+static int settle(struct hutch_spec *spec, struct hutch_error *err)
+{
+    struct hutch_map env = {0};
+    if (environment_asked(&env, spec, err) < 0) {
+        hutch_map_done(&env);
+        return -(int)err->code;
+    }
+    hutch_map_done(&spec->env);
+    spec->env = env;
+    hutch_strlist_done(&spec->env_files);
+    hutch_strlist_done(&spec->pass_env);
+    hutch_spec_mark(spec, "env", spec->env.count > 0);
+    hutch_spec_mark(spec, "env_files", false);
+    hutch_spec_mark(spec, "pass_env", false);
+    if (make_absolute(&spec->rootfs, err) < 0 || make_absolute(&spec->artifacts, err) < 0 ||
+        make_absolute(&spec->workspace.path, err) < 0)
+        return -(int)err->code;
+    for (size_t i = 0; i < spec->mounts.count; i++)
+        if (make_absolute(&spec->mounts.items[i].source, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
+int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
+{
+    /* only root can have a layer on disk: another's is as large as that of a run */
+    if (identity_is_privileged() && !hutch_spec_is_set(spec, "limits.disk") &&
+        hutch_spec_set(spec, "limits.disk", DEFAULT_DISK, err) < 0)
+        return -(int)err->code;
+    return settle(spec, err);
+}
+
+/* ---- a keeper -------------------------------------------------------------------------------- */
+
+/* The program that becomes a keeper: ourselves if we are hutch, the installed one otherwise. */
+static const char *keeper_program(void)
+{
+    static const char name[] = "/hutch";
+    char self[PATH_MAX];
+    const char *given = getenv("HUTCH_PROGRAM");
+    if (given && *given == '/')
+        return given;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[length > 0 ? length : 0] = '\0';
+    const char *base = strrchr(self, '/');
+    if (base && (!strcmp(base, name) || !strcmp(base, "/hutch-full")))
+        return "/proc/self/exe";
+    return HUTCH_BINDIR "/hutch";
+}
+
+/* It needs to know where hutch's directories are, and nothing else of the caller's. */
+static char **keeper_environment(char **place, size_t count)
+{
+    static const char *const names[] = {
+        "HUTCH_HOME=", "HOME=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME="};
+    size_t used = 0;
+    for (char **pair = environ; *pair && used + 1 < count; pair++)
+        for (size_t i = 0; i < HUTCH_COUNT(names); i++)
+            if (!strncmp(*pair, names[i], strlen(names[i])))
+                place[used++] = *pair;
+    place[used] = NULL;
+    return place;
+}
+
+static int spawn_program(int socket, struct hutch_error *err)
+{
+    static char name[] = HUTCH_KEEPER_NAME;
+    char *argv[] = {name, NULL};
+    char *environment[5];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    pid_t pid = 0;
+    int status;
+    const char *program = keeper_program();
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return hutch_fail_nomem(err);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawn_file_actions_adddup2(&actions, socket, KEEPER_SOCKET);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int failed = posix_spawn(&pid, program, &actions, &attributes, argv,
+                             keeper_environment(environment, HUTCH_COUNT(environment)));
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (failed)
+        return hutch_fail_errno(err, failed,
+                                "start a keeper with '%s' (HUTCH_PROGRAM names another)", program);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ; /* it has left the keeper itself to fend for itself */
+    return 0;
+}
+
+/* Hands the home and its lock over and waits until the sandbox is ready. */
+static int start_keeper(const struct home *home, const struct home_record *record, bool is_new,
+                        struct hutch_error *err)
+{
+    struct wire_message order = WIRE_MESSAGE_INIT, answer;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return hutch_fail_errno(err, errno, "make a socket pair");
+    hutch_autofd int ours = ends[0];
+    hutch_autofd int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, KEEPER_SOCKET + 1);
+    (void)close(ends[1]);
+    if (theirs < 0)
+        return hutch_fail_errno(err, errno, "duplicate a descriptor");
+    wire_begin(&order, "keep");
+    wire_add(&order, "name", home->name);
+    wire_add(&order, "id", record->id);
+    wire_add_number(&order, "created_us", record->created_us);
+    wire_add_number(&order, "on_disk", record->on_disk);
+    wire_add_number(&order, "has_layer", record->on_disk && record->has_layer);
+    wire_add_number(&order, "missing", record->missing);
+    wire_add_number(&order, "new", is_new);
+    wire_add_fd(&order, home->dir);
+    wire_add_fd(&order, home->lock);
+    int status = wire_send(ours, &order, err);
+    hutch_buf_done(&order.text);
+    if (status == 0)
+        status = spawn_program(theirs, err);
+    hutch_fd_close(&theirs);
+    if (status == 0)
+        status = wire_receive(ours, &answer, err);
+    if (status < 0)
+        return status;
+    status = wire_check(&answer, err);
+    wire_done(&answer);
+    return status;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int name_home(struct home *home, const char *name, struct hutch_error *err)
+{
+    int status = 0;
+    if (name)
+        return home_publish(home, name, err);
+    for (int i = 0; i < NAME_TRIES; i++) {
+        char id[33], generated[24];
+        if (keeper_make_id(id, err) < 0)
+            return -(int)err->code;
+        (void)snprintf(generated, sizeof(generated), "box-%.8s", id);
+        status = home_publish(home, generated, err);
+        if (status != -HUTCH_E_CONFLICT)
+            break;
+    }
+    return status;
+}
+
+static struct hutch_sandbox *handle_of(struct home *home, const char *id)
+{
+    struct hutch_sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    if (!sandbox)
+        return NULL;
+    sandbox->home = *home;
+    sandbox->socket = HUTCH_NO_FD;
+    (void)snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
+    home->dir = home->lock = HUTCH_NO_FD;
+    return sandbox;
+}
+
+/* A descriptor of the lock's own: ours goes to the keeper and must not hold it any longer. */
+static int reopen(struct home *home, struct hutch_error *err)
+{
+    char name[HOME_NAME_BYTES];
+    memcpy(name, home->name, sizeof(name));
+    home_close(home);
+    return home_open(home, name, err);
+}
+
+/* layer_of: whose files it begins with, NULL for none. They are there before the name is. */
+static int make(struct hutch_spec *spec, const char *layer_of, struct home *home,
+                struct home_record *record, struct hutch_error *err)
+{
+    hutch_autofree char *json = NULL;
+    if (keeper_make_id(record->id, err) < 0 || hutch_spec_to_json_set(spec, &json, err) < 0 ||
+        home_make(home, record->id, json, err) < 0)
+        return -(int)err->code;
+    int status = home_write(home, record, err);
+    if (status == 0 && layer_of)
+        status = pool_snapshot(layer_of, record->id, err);
+    if (status == 0)
+        status = name_home(home, spec->name, err);
+    if (status < 0) {
+        struct hutch_error ignored = HUTCH_ERROR_INIT;
+        if (layer_of)
+            (void)pool_remove_id(record->id);
+        (void)!home_remove(home, record->id, &ignored);
+    }
+    return status;
+}
+
+/* A keeper that fails removes what it was to keep. One that was killed, or never began, leaves that
+ * to us: the lock that it was given is ours as well. */
+static void discard(struct home *home, const char *id)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (home_is_there(home) && pool_remove_id(id) == 0)
+        (void)!home_remove(home, id, &ignored);
+}
+
+/* With its home made: a keeper for it, and a handle. */
+static int bring_up(struct home *home, const struct home_record *record, bool starts,
+                    struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
+{
+    int status = 0;
+    if (starts) {
+        status = start_keeper(home, record, true, err);
+        if (status < 0)
+            discard(home, record->id);
+    }
+    if (status == 0)
+        status = reopen(home, err);
+    *ret_sandbox = status == 0 ? handle_of(home, record->id) : NULL;
+    if (status == 0 && !*ret_sandbox)
+        status = hutch_fail_nomem(err);
+    home_close(home);
+    return status;
+}
+
+int lifecycle_create(struct hutch_spec *spec, hutch_promise_set missing,
+                     struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    struct home_record record = {.state = HOME_STARTING,
+                                 .created_us = wall_clock_us(),
+                                 .missing = missing,
+                                 .on_disk = identity_is_privileged() && layer_wants_pool(spec) &&
+                                            !(missing & HUTCH_PROMISE_BIT(DISK))};
+    int status = make(spec, NULL, &home, &record, err);
+    if (status < 0) {
+        home_close(&home);
+        return status;
+    }
+    return bring_up(&home, &record, true, ret_sandbox, err);
+}
+
+int lifecycle_derive(struct hutch_spec *spec, const struct home_record *origin, bool starts,
+                     struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    uint64_t now = wall_clock_us();
+    struct home_record record = {.state = starts ? HOME_STARTING : HOME_STOPPED,
+                                 .created_us = now,
+                                 .started_us = starts ? 0 : now,
+                                 .ended_us = starts ? 0 : now,
+                                 .missing = origin->missing,
+                                 .on_disk = true,
+                                 .has_layer = true};
+    (void)snprintf(record.reason, sizeof(record.reason), "%s", starts ? "" : "snapshot");
+    int status = make(spec, origin->id, &home, &record, err);
+    if (status < 0) {
+        home_close(&home);
+        return status;
+    }
+    return bring_up(&home, &record, starts, ret_sandbox, err);
+}
+
+int lifecycle_open(const char *name, struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    char id[33];
+    if (home_open(&home, name, err) < 0)
+        return -(int)err->code;
+    if (!home_read_id(&home, id))
+        id[0] = '\0'; /* it can still be removed */
+    *ret_sandbox = handle_of(&home, id);
+    home_close(&home);
+    return *ret_sandbox ? 0 : hutch_fail_nomem(err);
+}
+
+/* ---- its ways -------------------------------------------------------------------------------- */
+
+/* Its keeper has its files in memory and waits for this. */
+static int ask_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    struct wire_message request = WIRE_MESSAGE_INIT, answer;
+    wire_begin(&request, "start");
+    int status = sandbox_ask(sandbox, &request, &answer, err);
+    hutch_buf_done(&request.text);
+    hutch_fd_close(&sandbox->socket);
+    if (status == 0)
+        wire_done(&answer);
+    return status;
+}
+
+int lifecycle_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    struct home_record record;
+    hutch_fd_close(&sandbox->socket);
+    if (home_read(&sandbox->home, &record, err) < 0)
+        return -(int)err->code;
+    if (record.state < HOME_STOPPED)
+        return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is %s already",
+                          sandbox->home.name, home_state_name(record.state));
+    if (!strcmp(record.reason, "never_ready"))
+        return hutch_fail(err, HUTCH_E_CONFLICT, 0,
+                          "sandbox '%s' was never ready: whoever made it was killed; 'hutch rm %s' "
+                          "removes it",
+                          sandbox->home.name, sandbox->home.name);
+    if (!record.on_disk && home_is_held(&sandbox->home))
+        return ask_start(sandbox, err);
+    if (!record.on_disk)
+        return hutch_fail(err, HUTCH_E_CONFLICT, 0,
+                          "sandbox '%s' cannot be started again: its files were in memory; "
+                          "'hutch rm %s' removes it",
+                          sandbox->home.name, sandbox->home.name);
+    if (home_hold(&sandbox->home, err) < 0)
+        return -(int)err->code;
+    struct hutch_spec *spec = NULL; /* a damaged one is no reason to begin */
+    int status = sandbox_spec(sandbox, &spec, err);
+    hutch_spec_free(spec);
+    record.has_layer = true;
+    if (status == 0)
+        status = start_keeper(&sandbox->home, &record, false, err);
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    int opened = reopen(&sandbox->home, status < 0 ? &ignored : err);
+    return status < 0 ? status : opened;
+}
+
+static int ask_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t grace_ms,
+                    bool removes, struct hutch_error *err)
+{
+    struct wire_message request = WIRE_MESSAGE_INIT, answer;
+    wire_begin(&request, "stop");
+    wire_add(&request, "reason", reason);
+    wire_add_number(&request, "grace_ms", grace_ms);
+    wire_add_number(&request, "remove", removes);
+    int status = sandbox_ask(sandbox, &request, &answer, err);
+    hutch_buf_done(&request.text);
+    hutch_fd_close(&sandbox->socket);
+    if (status == 0)
+        wire_done(&answer);
+    /* gone is what it was to be */
+    return status == -HUTCH_E_UNAVAILABLE && !home_is_held(&sandbox->home) ? 0 : status;
+}
+
+int lifecycle_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t grace_ms,
+                   struct hutch_error *err)
+{
+    return ask_stop(sandbox, reason, grace_ms, false, err);
+}
+
+/* Without a keeper: whoever holds the lock may. */
+static int remove_stopped(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    if (home_hold(&sandbox->home, err) < 0)
+        return -(int)err->code;
+    char id[33];
+    if (sandbox->id[0] && pool_remove_id(sandbox->id) < 0)
+        return hutch_fail_errno(err, errno, "remove the files of sandbox '%s'", sandbox->home.name);
+    if (keeper_make_id(id, err) < 0)
+        return -(int)err->code;
+    return home_remove(&sandbox->home, sandbox->id[0] ? sandbox->id : id, err);
+}
+
+/* A keeper that does not answer (stopped, stuck) cannot be asked to end. With it goes all it keeps.
+ */
+static void end_if_silent(struct hutch_sandbox *sandbox)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct ucred keeper;
+    socklen_t length = sizeof(keeper);
+    if (client_simple(sandbox, "ping", &ignored) != -HUTCH_E_SYSTEM ||
+        sandbox_connect(sandbox, false, &ignored) < 0)
+        return;
+    if (getsockopt(sandbox->socket, SOL_SOCKET, SO_PEERCRED, &keeper, &length) == 0)
+        (void)kill(keeper.pid, SIGKILL);
+    hutch_fd_close(&sandbox->socket);
+}
+
+static int remove_now(struct hutch_sandbox *sandbox, bool force, struct hutch_error *err)
+{
+    struct home_record record = {.state = HOME_STOPPED};
+    struct hutch_error damaged = HUTCH_ERROR_INIT;
+    if (home_read(&sandbox->home, &record, &damaged) < 0)
+        record.state = home_is_held(&sandbox->home) ? HOME_RUNNING : HOME_STOPPED;
+    if (record.state >= HOME_STOPPED && home_is_held(&sandbox->home) && !record.on_disk)
+        return ask_stop(sandbox, "killed", 0, true, err);
+    if (record.state >= HOME_STOPPED)
+        return remove_stopped(sandbox, err);
+    if (!force)
+        return hutch_fail(err, HUTCH_E_CONFLICT, 0,
+                          "sandbox '%s' is %s; stop it first, or remove it with 'hutch rm -f %s'",
+                          sandbox->home.name, home_state_name(record.state), sandbox->home.name);
+    end_if_silent(sandbox);
+    int status = ask_stop(sandbox, "killed", 0, true, err);
+    if (status == 0 && home_is_there(&sandbox->home)) /* its keeper was killed on the way */
+        return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is still there; try again",
+                          sandbox->home.name);
+    return status;
+}
+
+/* By force also while others start, stop or sweep it: they are done in a moment. */
+int lifecycle_remove(struct hutch_sandbox *sandbox, bool force, struct hutch_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int status = remove_now(sandbox, force, err);
+    for (int i = 0; i < REMOVE_TRIES && force && status < 0; i++) {
+        if (status != -HUTCH_E_CONFLICT && status != -HUTCH_E_UNAVAILABLE)
+            break;
+        (void)nanosleep(&pause, NULL);
+        status = remove_now(sandbox, force, err);
+    }
+    return status;
+}

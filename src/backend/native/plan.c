@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/native/blob.h"
+#include "backend/native/host_root.h"
+#include "util/own.h"
+
+#define INERT (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define INERT_RO (INERT | MOUNT_ATTR_RDONLY)
+#define DEVICE_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+
+/* Names at the top of the host that belong to the system and are either part of /usr (symlinks) or
+ * beside it. */
+static const char *const system_names[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+
+struct fixed_entry {
+    enum init_op op;
+    const char *path;
+    uint32_t mode;
+    const char *text;
+};
+
+static const struct fixed_entry skeleton[] = {
+    {INIT_OP_MKDIR, "tmp", 01777, NULL},     {INIT_OP_MKDIR, "var", 0755, NULL},
+    {INIT_OP_MKDIR, "var/tmp", 01777, NULL}, {INIT_OP_MKDIR, "run", 0755, NULL},
+    {INIT_OP_MKDIR, "root", 0700, NULL},     {INIT_OP_MKDIR, "sys", 0555, NULL},
+};
+
+static const struct fixed_entry host_root_files[] = {
+    {INIT_OP_MKDIR, "dev", 0755, NULL},
+    {INIT_OP_MKDIR, "etc", 0755, NULL},
+    {INIT_OP_FILE, "etc/passwd", 0644, HOST_ROOT_PASSWD},
+    {INIT_OP_FILE, "etc/group", 0644, HOST_ROOT_GROUP},
+    {INIT_OP_FILE, "etc/nsswitch.conf", 0644, "passwd: files\ngroup: files\nhosts: files dns\n"},
+    {INIT_OP_SYMLINK, "etc/mtab", 0, "/proc/self/mounts"},
+    {INIT_OP_SYMLINK, "etc/os-release", 0, "../usr/lib/os-release"},
+};
+
+/* What else programs need of the host's /etc; nothing here tells one host from another but by its
+ * packages. */
+static const char *const etc_shared[] = {"etc/ld.so.cache", "etc/ssl/certs", "etc/ssl/openssl.cnf",
+                                         "etc/alternatives"};
+
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+static const struct fixed_entry dev_links[] = {
+    {INIT_OP_SYMLINK, "dev/ptmx", 0, "pts/ptmx"},
+    {INIT_OP_SYMLINK, "dev/fd", 0, "/proc/self/fd"},
+    {INIT_OP_SYMLINK, "dev/stdin", 0, "/proc/self/fd/0"},
+    {INIT_OP_SYMLINK, "dev/stdout", 0, "/proc/self/fd/1"},
+    {INIT_OP_SYMLINK, "dev/stderr", 0, "/proc/self/fd/2"},
+    {INIT_OP_MKDIR, "dev/shm", 01777, NULL},
+};
+
+/* World-readable facts about the host that no program needs. The rest that containers usually hide
+ * (kcore, kmsg, timer_list, slabinfo, ...) only host root may open, and nobody inside is host root.
+ */
+static const char *const proc_masked_files[] = {"proc/keys", "proc/interrupts", "proc/cmdline",
+                                                "proc/latency_stats"};
+static const char *const proc_masked_directories[] = {"proc/acpi", "proc/asound", "proc/scsi"};
+
+static struct init_step *add_step(struct plan *plan, enum init_op op, const char *path)
+{
+    if (plan->step_count == plan->step_capacity) {
+        size_t capacity = plan->step_capacity ? plan->step_capacity * 2 : 96;
+        struct init_step *steps = reallocarray(plan->steps, capacity, sizeof(*steps));
+        if (!steps) {
+            plan->blob.failed = true;
+            return &plan->scratch;
+        }
+        plan->steps = steps;
+        plan->step_capacity = capacity;
+    }
+    struct init_step *step = &plan->steps[plan->step_count++];
+    while (*path == '/')
+        path++;
+    *step =
+        (struct init_step){.op = (uint16_t)op, .tree = -1, .path = blob_text(&plan->blob, path)};
+    return step;
+}
+
+static int add_tree(struct plan *plan, const char *path, enum plan_ids ids, uint32_t attrs,
+                    struct hutch_error *err)
+{
+    if (plan->tree_count == INIT_MAX_TREES)
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "more than %d mounts", INIT_MAX_TREES);
+    char *copy = strdup(path);
+    if (!copy)
+        return hutch_fail_nomem(err);
+    plan->trees[plan->tree_count] = (struct plan_tree){
+        .path = copy, .ids = ids, .attrs = attrs, .given = HUTCH_NO_FD, .fd = HUTCH_NO_FD};
+    return (int)plan->tree_count++;
+}
+
+static int add_attach(struct plan *plan, const char *source, const char *target, enum plan_ids ids,
+                      uint32_t attrs, uint32_t flags, struct hutch_error *err)
+{
+    int tree = add_tree(plan, source, ids, attrs, err);
+    if (tree < 0)
+        return tree;
+    struct init_step *step = add_step(plan, INIT_OP_ATTACH, target);
+    step->tree = tree;
+    step->flags = (uint16_t)flags;
+    plan->trees[tree].optional = flags & INIT_STEP_OPTIONAL;
+    return tree;
+}
+
+static void add_text(struct plan *plan, struct init_step *step, const char *text)
+{
+    step->text_length = text ? (uint32_t)strlen(text) : 0;
+    step->text = blob_text(&plan->blob, text);
+}
+
+static void add_entries(struct plan *plan, const struct fixed_entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct init_step *step = add_step(plan, entries[i].op, entries[i].path);
+        step->mode = entries[i].mode;
+        add_text(plan, step, entries[i].text);
+    }
+}
+
+static void add_owned_directory(struct plan *plan, const struct identity *identity,
+                                const char *path)
+{
+    struct init_step *step = add_step(plan, INIT_OP_MKDIR, path);
+    step->mode = 0755;
+    step->uid = identity->uid;
+    step->gid = identity->gid;
+}
+
+/* Mounts that carry options: "key\0value\0...\0". */
+static uint32_t add_options(struct plan *plan, const char *const *options, size_t count)
+{
+    uint32_t offset = (uint32_t)plan->blob.length;
+    for (size_t i = 0; i < count; i++)
+        hutch_buf_append(&plan->blob, options[i], strlen(options[i]) + 1);
+    hutch_buf_append(&plan->blob, "", 1);
+    return offset;
+}
+
+static int plan_system_name(struct plan *plan, const char *name, struct hutch_error *err)
+{
+    char host[32];
+    char target[128];
+    struct stat info;
+    (void)snprintf(host, sizeof(host), "/%s", name);
+    if (lstat(host, &info) < 0)
+        return 0;
+    if (S_ISDIR(info.st_mode)) {
+        int tree = add_attach(plan, host, name, PLAN_IDS_PLAIN, INERT_RO, 0, err);
+        return tree < 0 ? tree : 0;
+    }
+    ssize_t length = readlink(host, target, sizeof(target) - 1);
+    if (length < 0)
+        return 0;
+    target[length] = '\0';
+    add_text(plan, add_step(plan, INIT_OP_SYMLINK, name), target);
+    return 0;
+}
+
+/* The zone is a symlink into /usr on most hosts, else a file of its own. */
+static int plan_localtime(struct plan *plan, struct hutch_error *err)
+{
+    char target[256];
+    ssize_t length = readlink("/etc/localtime", target, sizeof(target) - 1);
+    if (length < 0) {
+        int tree = add_attach(plan, "/etc/localtime", "etc/localtime", PLAN_IDS_PLAIN, INERT_RO,
+                              INIT_STEP_OPTIONAL, err);
+        return tree < 0 ? tree : 0;
+    }
+    target[length] = '\0';
+    add_text(plan, add_step(plan, INIT_OP_SYMLINK, "etc/localtime"), target);
+    return 0;
+}
+
+static int plan_host_root(struct plan *plan, struct hutch_error *err)
+{
+    int usr = add_attach(plan, "/usr", "usr", PLAN_IDS_PLAIN, INERT_RO, 0, err);
+    if (usr < 0)
+        return usr;
+    plan->trees[usr].kind = INIT_TREE_DIRECTORY;
+    for (size_t i = 0; i < HUTCH_COUNT(system_names); i++)
+        if (plan_system_name(plan, system_names[i], err) < 0)
+            return -(int)err->code;
+    add_entries(plan, skeleton, HUTCH_COUNT(skeleton));
+    add_entries(plan, host_root_files, HUTCH_COUNT(host_root_files));
+    for (size_t i = 0; i < HUTCH_COUNT(etc_shared); i++) {
+        char host[64];
+        (void)snprintf(host, sizeof(host), "/%s", etc_shared[i]);
+        if (add_attach(plan, host, etc_shared[i], PLAN_IDS_PLAIN, INERT_RO, INIT_STEP_OPTIONAL,
+                       err) < 0)
+            return -(int)err->code;
+    }
+    return plan_localtime(plan, err);
+}
+
+/* What an image has in /dev is not wanted. A layer in memory lends a directory for a fresh one; one
+ * on disk is no place for shared memory. */
+static void plan_fresh_dev(struct plan *plan, bool in_memory)
+{
+    static const char *const options[] = {"size", "64m", "mode", "0755", "nr_inodes", "4096"};
+    struct init_step *step = add_step(plan, in_memory ? INIT_OP_LEND : INIT_OP_TMPFS, "dev");
+    if (in_memory)
+        add_text(plan, step, "dev");
+    else
+        step->text = add_options(plan, options, HUTCH_COUNT(options));
+}
+
+/* A foreign root keeps what it has; only what must be there is added. */
+static int plan_foreign_root(struct plan *plan, const struct plan_input *input,
+                             struct hutch_error *err)
+{
+    int tree = add_tree(plan, input->spec->rootfs, PLAN_IDS_ROOTFS, INERT_RO, err);
+    if (tree < 0)
+        return tree;
+    plan->trees[tree].directory = true;
+    plan->header.lower_tree = tree;
+    add_entries(plan, skeleton, HUTCH_COUNT(skeleton));
+    plan_fresh_dev(plan, input->writable_fd < 0 || input->writable_detached);
+    return 0;
+}
+
+static void plan_hosts(struct plan *plan, const char *hostname)
+{
+    char text[512];
+    (void)snprintf(text, sizeof(text), "127.0.0.1 localhost %s\n::1 localhost %s\n", hostname,
+                   hostname);
+    struct init_step *hosts = add_step(plan, INIT_OP_FILE, "etc/hosts");
+    hosts->mode = 0644;
+    add_text(plan, hosts, text);
+    (void)snprintf(text, sizeof(text), "%s\n", hostname);
+    struct init_step *name = add_step(plan, INIT_OP_FILE, "etc/hostname");
+    name->mode = 0644;
+    add_text(plan, name, text);
+}
+
+static int plan_devices(struct plan *plan, struct hutch_error *err)
+{
+    /* max: all instances together have kernel.pty.max, which one sandbox could use up */
+    static const char *const options[] = {"ptmxmode", "0666", "mode", "0620", "max", "64"};
+    for (size_t i = 0; i < HUTCH_COUNT(devices); i++) {
+        char host[32];
+        (void)snprintf(host, sizeof(host), "/dev/%s", devices[i]);
+        int tree = add_attach(plan, host, host, PLAN_IDS_PLAIN, DEVICE_ATTRS, 0, err);
+        if (tree < 0)
+            return tree;
+        plan->trees[tree].kind = INIT_TREE_FILE;
+    }
+    add_entries(plan, dev_links, HUTCH_COUNT(dev_links));
+    struct init_step *step = add_step(plan, INIT_OP_DEVPTS, "dev/pts");
+    step->text = add_options(plan, options, HUTCH_COUNT(options));
+    return 0;
+}
+
+static void add_covers(struct plan *plan, enum init_op op, const char *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)add_step(plan, op, paths[i]);
+}
+
+static void plan_proc(struct plan *plan)
+{
+    (void)add_step(plan, INIT_OP_PROC, "proc");
+    add_covers(plan, INIT_OP_MASK_FILE, proc_masked_files, HUTCH_COUNT(proc_masked_files));
+    add_covers(plan, INIT_OP_MASK_DIRECTORY, proc_masked_directories,
+               HUTCH_COUNT(proc_masked_directories));
+}
+
+static int plan_workspace(struct plan *plan, const struct plan_input *input,
+                          struct hutch_error *err)
+{
+    static const char layers[] = "workspace-lower\0workspace-upper\0workspace-work";
+    const struct hutch_workspace *workspace = &input->spec->workspace;
+    if (!workspace->path) {
+        add_owned_directory(plan, input->identity, "workspace");
+        return 0;
+    }
+    uint32_t attrs = workspace->mode == HUTCH_WORKSPACE_RW ? INERT : INERT_RO;
+    int tree = add_tree(plan, workspace->path, PLAN_IDS_OWNER, attrs, err);
+    if (tree < 0)
+        return tree;
+    plan->trees[tree].directory = true;
+    static const enum init_op ops[] = {[HUTCH_WORKSPACE_RW] = INIT_OP_ATTACH,
+                                       [HUTCH_WORKSPACE_RO] = INIT_OP_ATTACH,
+                                       [HUTCH_WORKSPACE_OVERLAY] = INIT_OP_OVERLAY,
+                                       [HUTCH_WORKSPACE_COPY] = INIT_OP_COPY};
+    if (workspace->mode == HUTCH_WORKSPACE_COPY)
+        add_owned_directory(plan, input->identity, "workspace");
+    struct init_step *step = add_step(plan, ops[workspace->mode], "workspace");
+    step->tree = tree;
+    step->uid = input->identity->uid;
+    step->gid = input->identity->gid;
+    if (workspace->mode == HUTCH_WORKSPACE_OVERLAY) {
+        plan->header.hide_writable = 1;
+        step->text = (uint32_t)plan->blob.length;
+        hutch_buf_append(&plan->blob, layers, sizeof(layers));
+    }
+    return 0;
+}
+
+static int plan_user_mounts(struct plan *plan, const struct plan_input *input,
+                            struct hutch_error *err)
+{
+    const struct hutch_spec *spec = input->spec;
+    for (size_t i = 0; i < spec->mounts.count; i++) {
+        const struct hutch_mount *mount = &spec->mounts.items[i];
+        if (add_attach(plan, mount->source, mount->target, PLAN_IDS_OWNER,
+                       mount->read_only ? INERT_RO : INERT, INIT_STEP_USER, err) < 0)
+            return -(int)err->code;
+    }
+    for (size_t i = 0; i < spec->tmpfs.count; i++) {
+        char size[32];
+        char uid[16];
+        char gid[16];
+        (void)snprintf(size, sizeof(size), "%" PRIu64, spec->tmpfs.items[i].size_bytes);
+        (void)snprintf(uid, sizeof(uid), "%u", input->identity->uid);
+        (void)snprintf(gid, sizeof(gid), "%u", input->identity->gid);
+        const char *const options[] = {"size", size, "mode", "0755", "uid", uid, "gid", gid};
+        struct init_step *step = add_step(plan, INIT_OP_TMPFS, spec->tmpfs.items[i].target);
+        step->flags = INIT_STEP_USER;
+        step->text = add_options(plan, options, HUTCH_COUNT(options));
+    }
+    return 0;
+}
+
+/* /home is the user's; /home/user exists unless the root's own passwd names another. */
+static void plan_home(struct plan *plan, const struct identity *identity)
+{
+    add_owned_directory(plan, identity, "home");
+    if (!strncmp(identity->home, "/home/", 6))
+        add_owned_directory(plan, identity, identity->home);
+}
+
+static void plan_writable_layer(struct plan *plan, const struct plan_input *input)
+{
+    char size[32];
+    char inodes[32];
+    (void)snprintf(size, sizeof(size), "%" PRIu64, hutch_spec_disk_bytes(input->spec));
+    (void)snprintf(inodes, sizeof(inodes), "%" PRIu64, input->spec->limits.inodes);
+    const char *const options[] = {"size", size, "nr_inodes", inodes, "mode", "0755"};
+    plan->header.writable_opts = add_options(plan, options, HUTCH_COUNT(options));
+    if (input->writable_fd < 0)
+        return;
+    plan->trees[plan->tree_count] =
+        (struct plan_tree){.given = input->writable_fd,
+                           .ids = input->writable_kept ? PLAN_IDS_ROOTFS : PLAN_IDS_PLAIN,
+                           .detached = input->writable_detached,
+                           .attrs = INERT,
+                           .fd = HUTCH_NO_FD};
+    plan->header.writable_tree = (int32_t)plan->tree_count++;
+}
+
+int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_error *err)
+{
+    const struct hutch_spec *spec = input->spec;
+    plan->blob = (struct hutch_buf)HUTCH_BUF(BLOB_CEILING);
+    plan->header = (struct init_plan){
+        .writable_tree = -1, .lower_tree = -1, .keeps_writable = input->keeps_writable};
+    hutch_buf_append(&plan->blob, &plan->header, sizeof(plan->header));
+    plan_writable_layer(plan, input);
+    plan->header.hostname = blob_text(&plan->blob, spec->hostname);
+    int status = spec->rootfs ? plan_foreign_root(plan, input, err) : plan_host_root(plan, err);
+    if (status < 0)
+        return status;
+    plan_hosts(plan, spec->hostname);
+    plan_home(plan, input->identity);
+    if (plan_devices(plan, err) < 0)
+        return -(int)err->code;
+    plan_proc(plan);
+    if (plan_workspace(plan, input, err) < 0)
+        return -(int)err->code;
+    if (spec->artifacts) {
+        add_owned_directory(plan, input->identity, "artifacts");
+        plan->header.artifacts = blob_text(&plan->blob, "artifacts");
+    }
+    return plan_user_mounts(plan, input, err);
+}
+
+int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err)
+{
+    hutch_autofree struct init_tree *trees = calloc(plan->tree_count + 1, sizeof(*trees));
+    if (!trees)
+        return hutch_fail_nomem(err);
+    for (size_t i = 0; i < plan->tree_count; i++) {
+        if (plan->trees[i].fd < 0 && !privileged)
+            trees[i].path = blob_text(&plan->blob, plan->trees[i].path);
+        trees[i].absent = plan->trees[i].fd < 0 && privileged;
+        trees[i].optional = plan->trees[i].optional;
+        trees[i].attrs = plan->trees[i].attrs;
+        trees[i].kind = plan->trees[i].kind;
+    }
+    struct init_plan *header = &plan->header;
+    header->tree_count = (uint32_t)plan->tree_count;
+    header->trees = blob_add(&plan->blob, trees, plan->tree_count * sizeof(*trees));
+    header->step_count = (uint32_t)plan->step_count;
+    header->steps = blob_add(&plan->blob, plan->steps, plan->step_count * sizeof(*plan->steps));
+    header->size = (uint32_t)plan->blob.length;
+    if (!plan->blob.failed)
+        memcpy(plan->blob.data, header, sizeof(*header));
+    return 0;
+}
+
+void plan_describe_step(const struct plan *plan, uint32_t index, char *text, size_t size)
+{
+    static const char *const verbs[] = {
+        [INIT_OP_MKDIR] = "make directory",     [INIT_OP_FILE] = "write file",
+        [INIT_OP_SYMLINK] = "make symlink",     [INIT_OP_ATTACH] = "mount",
+        [INIT_OP_PROC] = "mount proc",          [INIT_OP_DEVPTS] = "mount devpts",
+        [INIT_OP_TMPFS] = "mount tmpfs",        [INIT_OP_LEND] = "lend",
+        [INIT_OP_MASK_FILE] = "mask",           [INIT_OP_MASK_DIRECTORY] = "mask",
+        [INIT_OP_OVERLAY] = "mount overlay of", [INIT_OP_COPY] = "copy",
+    };
+    if (index >= plan->step_count) {
+        (void)snprintf(text, size, "build the sandbox");
+        return;
+    }
+    const struct init_step *step = &plan->steps[index];
+    const char *path = plan->blob.data + step->path;
+    const char *source = step->tree >= 0 ? plan->trees[step->tree].path : NULL;
+    if (source)
+        (void)snprintf(text, size, "%s '%.150s' at '/%.150s'", verbs[step->op], source, path);
+    else
+        (void)snprintf(text, size, "%s '/%.200s'", verbs[step->op], path);
+}
+
+void plan_done(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->tree_count; i++) {
+        free(plan->trees[i].path);
+        hutch_fd_close(&plan->trees[i].fd);
+    }
+    free(plan->steps);
+    plan->steps = NULL;
+    plan->tree_count = plan->step_count = plan->step_capacity = 0;
+    hutch_buf_done(&plan->blob);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a spec to a sandbox that lives: decide who the command is (identity), what it sees (plan),
+ * where its limits live (cgroups, quota pool) and put that on record (lease) before anything is
+ * made. Then PID 1 is cloned and told the plan (launch). The way back undoes each step in reverse
+ * order whatever happened; what a kill -9 leaves undone, the lease tells the next sweep. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "backend/native/keeper.h"
+#include "util/own.h"
+
+/* A writable layer up to this size lives in memory; larger ones go to disk when there is a pool. */
+#define TMPFS_MAX_BYTES (256u << 20)
+
+/* An overlay in a user namespace keeps its notes in user.* attributes, which tmpfs has since
+ * Linux 6.6. Without them a directory of the lower layer can be neither removed nor replaced. */
+bool layer_tmpfs_carries_overlay(void)
+{
+    struct utsname name;
+    int major = 0, minor = 0;
+    return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+           (major > 6 || (major == 6 && minor >= 6));
+}
+
+bool layer_needs_overlay(const struct hutch_spec *spec)
+{
+    return spec->rootfs ||
+           (spec->workspace.path && spec->workspace.mode == HUTCH_WORKSPACE_OVERLAY);
+}
+
+/* Memory holds what the sandbox writes, so a layer larger than the memory limit could never be
+ * filled. */
+bool layer_wants_pool(const struct hutch_spec *spec)
+{
+    uint64_t disk_bytes = hutch_spec_disk_bytes(spec);
+    return disk_bytes > TMPFS_MAX_BYTES || disk_bytes > spec->limits.memory_bytes ||
+           (layer_needs_overlay(spec) && !layer_tmpfs_carries_overlay());
+}
+
+int keeper_make_id(char *id, struct hutch_error *err)
+{
+    unsigned char bytes[8];
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return hutch_fail_errno(err, errno, "get random bytes");
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
+struct keeper *keeper_new(const struct hutch_spec *spec, const struct hutch_run_options *options)
+{
+    struct keeper *keeper = malloc(sizeof(*keeper));
+    if (!keeper)
+        return NULL;
+    memset(keeper, 0, offsetof(struct keeper, chunk));
+    keeper->spec = spec;
+    keeper->options = options;
+    keeper->lease.fd = keeper->pool.dir = keeper->pidfd = keeper->socket = HUTCH_NO_FD;
+    keeper->writable = keeper->artifacts = keeper->terminal = HUTCH_NO_FD;
+    keeper->artifacts_target = keeper->memory_layer = HUTCH_NO_FD;
+    keeper->feed.target = HUTCH_NO_FD;
+    keeper->feed.buffer = keeper->input;
+    struct hutch_run_options none = HUTCH_RUN_OPTIONS_INIT;
+    none.capture = false;
+    if (!options)
+        options = &none;
+    keeper->feed.source = options->stdin_fd;
+    size_t budget = options->capture ? (size_t)spec->limits.output_bytes : 0;
+    const int sinks[2] = {options->stdout_fd, options->stderr_fd};
+    for (size_t i = 0; i < 2; i++) {
+        keeper->streams[i].number = i ? HUTCH_STDERR : HUTCH_STDOUT;
+        keeper->streams[i].source = HUTCH_NO_FD;
+        capture_start(&keeper->streams[i].capture, budget);
+        sink_open(&keeper->streams[i].sink, sinks[i]);
+    }
+    capture_start(&keeper->both, budget);
+    keeper->deadline_us = now_us() + spec->limits.timeout_ms * 1000;
+    return keeper;
+}
+
+/* In the reverse order of making; safe at any point. */
+void keeper_free(struct keeper *keeper)
+{
+    keeper_end(keeper);
+    hutch_fd_close(&keeper->writable);
+    hutch_fd_close(&keeper->memory_layer);
+    hutch_fd_close(&keeper->artifacts);
+    hutch_fd_close(&keeper->artifacts_target);
+    hutch_fd_close(&keeper->terminal);
+    plan_done(&keeper->plan);
+    /* what could not be removed stays on record for the next sweep */
+    bool pool_gone = keeper->keeps_layer || pool_destroy(&keeper->pool) == 0;
+    hutch_fd_close(&keeper->pool.dir);
+    if (cgroup_destroy(&keeper->cgroup) == 0 && pool_gone)
+        lease_release(&keeper->lease);
+    hutch_fd_close(&keeper->lease.fd);
+    for (size_t i = 0; i < 2; i++) {
+        hutch_fd_close(&keeper->streams[i].source);
+        capture_done(&keeper->streams[i].capture);
+        sink_close(&keeper->streams[i].sink);
+    }
+    capture_done(&keeper->both);
+    hutch_fd_close(&keeper->feed.target);
+    hutch_fd_close(&keeper->pidfd);
+    hutch_fd_close(&keeper->socket);
+    free(keeper);
+}
+
+static bool has_foreign_groups(void)
+{
+    gid_t groups[256];
+    int count = getgroups(256, groups);
+    for (int i = 0; i < count; i++)
+        if (groups[i] != getegid())
+            return true;
+    return count < 0;
+}
+
+static int decide_identity(struct keeper *keeper, struct hutch_error *err)
+{
+    keeper->privileged = identity_is_privileged();
+    if (identity_resolve(&keeper->identity, keeper->spec, err) < 0)
+        return -(int)err->code;
+    identity_choose_map(&keeper->identity, keeper->privileged, keeper->spec->rootfs != NULL);
+    if (!keeper->identity.can_set_groups && has_foreign_groups())
+        keeper->missing |= HUTCH_PROMISE_BIT(GROUPS);
+    return 0;
+}
+
+/* Everything that outlives a kill -9 is on record before it is made. */
+static int put_on_record(struct keeper *keeper, struct hutch_error *err)
+{
+    char text[4096];
+    size_t length = 0;
+    hutch_promise_set promised = hutch_promises_required(keeper->spec) & ~keeper->missing;
+    cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id, promised);
+    if (!keeper->privileged && !keeper->cgroup.count)
+        return 0; /* nothing of ours can outlive us */
+    if (keeper->lease.fd < 0 && lease_take(&keeper->lease, err) < 0)
+        return -(int)err->code;
+    if (keeper->identity.map == IDENTITY_SLOT)
+        keeper->identity.first_host_id = keeper->identity.first_host_gid =
+            STATE_FIRST_ID + keeper->lease.slot * STATE_IDS_PER_SLOT;
+    if (keeper->privileged && layer_wants_pool(keeper->spec) &&
+        !(keeper->missing & HUTCH_PROMISE_BIT(DISK))) {
+        if (pool_open(&keeper->pool, keeper->layer[0] ? keeper->layer : keeper->id, err) < 0)
+            return -(int)err->code;
+        if (!keeper->keeps_layer) /* else the sandbox's own directory tells of it */
+            length += (size_t)snprintf(text, sizeof(text), "pool %s\n", keeper->pool.path);
+    }
+    if (!keeper->options && /* before the others: what is frozen does not leave them */
+        cgroup_freezer_path(keeper->id, keeper->freezer, sizeof(keeper->freezer)))
+        length +=
+            (size_t)snprintf(text + length, sizeof(text) - length, "cgroup %s\n", keeper->freezer);
+    for (size_t i = 0; i < keeper->cgroup.count; i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "cgroup %s\n",
+                                   keeper->cgroup.groups[i].path);
+    return length ? lease_record(&keeper->lease, text, err) : 0;
+}
+
+static int make_plan(struct keeper *keeper, struct hutch_error *err)
+{
+    const struct hutch_limits *limits = &keeper->spec->limits;
+    const struct identity *identity = &keeper->identity;
+    /* a layer that is kept may serve under other ids next time: on disk it has those of the inside
+     */
+    uint32_t uid = keeper->keeps_layer ? 0 : identity->first_host_id;
+    uint32_t gid = keeper->keeps_layer ? 0 : identity->first_host_gid;
+    uint64_t disk_bytes = hutch_spec_disk_bytes(keeper->spec);
+    int status = 0;
+    if (keeper->pool.kind && keeper->has_layer)
+        status = pool_adopt(&keeper->pool, disk_bytes, limits->inodes, err);
+    else if (keeper->pool.kind)
+        status = pool_create(&keeper->pool, disk_bytes, limits->inodes, uid, gid, err);
+    if (status < 0)
+        return status;
+    struct plan_input input = {.spec = keeper->spec,
+                               .identity = identity,
+                               .privileged = keeper->privileged,
+                               .writable_fd = keeper->memory_layer >= 0 ? keeper->memory_layer
+                                                                        : keeper->pool.dir,
+                               .writable_detached = keeper->memory_layer >= 0,
+                               .keeps_writable = !keeper->options && !keeper->pool.kind,
+                               .writable_kept = keeper->keeps_layer};
+    return plan_build(&keeper->plan, &input, err);
+}
+
+int keeper_build(struct keeper *keeper, struct hutch_error *err)
+{
+    if (decide_identity(keeper, err) < 0 || put_on_record(keeper, err) < 0 ||
+        keeper_start(keeper, err) < 0 || make_plan(keeper, err) < 0)
+        return -(int)err->code;
+    return keeper_instruct(keeper, err);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HUTCH_NATIVE_REMOVE_TREE_H
+#define HUTCH_NATIVE_REMOVE_TREE_H
+
+/* rm -rf of a directory that nobody writes to any more, however deep whoever made it has nested it.
+ * Follows no symbolic link. Returns 0, or -1 with errno. */
+int remove_tree(int parent, const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host trees that enter a sandbox. Root clones them itself, as descriptors with mapped owners; for
+ * an ordinary user PID 1 clones them by path, with that user's own rights. */
+#ifndef HUTCH_NATIVE_SOURCE_H
+#define HUTCH_NATIVE_SOURCE_H
+
+#include "backend/native/plan.h"
+
+/* Checks every source and, when privileged, clones it. */
+int source_open_all(struct plan *plan, bool privileged, struct hutch_error *err);
+/* Maps owners, once the sandbox's user namespace exists. */
+int source_map_owners(struct plan *plan, const struct identity *identity, int sandbox_userns,
+                      struct hutch_error *err);
+
+#endif

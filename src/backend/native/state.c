@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/fs.h"
+#include "util/own.h"
+
+static int format_directory(const char *kind, char *path, size_t size)
+{
+    const char *home = getenv("HUTCH_HOME");
+    const char *base;
+    if (home && *home)
+        return snprintf(path, size, "%s/%s", home, kind);
+    if (geteuid() == 0)
+        return snprintf(path, size, "%s/hutch", strcmp(kind, "run") ? "/var/lib" : "/run");
+    if (!strcmp(kind, "run") && (base = getenv("XDG_RUNTIME_DIR")) && *base == '/')
+        return snprintf(path, size, "%s/hutch", base);
+    if ((base = getenv("XDG_STATE_HOME")) && *base == '/')
+        return snprintf(path, size, "%s/hutch/%s", base, kind);
+    if ((base = getenv("HOME")) && *base == '/' && access(base, W_OK) == 0)
+        return snprintf(path, size, "%s/.local/state/hutch/%s", base, kind);
+    return snprintf(path, size, "/tmp/hutch-%u/%s", (unsigned)geteuid(), kind);
+}
+
+bool state_exists(const char *kind)
+{
+    char path[400];
+    int length = format_directory(kind, path, sizeof(path));
+    return length > 0 && (size_t)length < sizeof(path) && access(path, F_OK) == 0;
+}
+
+int state_directory(const char *kind, char *ret_path, size_t size, struct hutch_error *err)
+{
+    struct stat info;
+    int length = format_directory(kind, ret_path, size);
+    if (length < 0 || (size_t)length >= size || *ret_path != '/')
+        return hutch_fail(
+            err, HUTCH_E_INVALID, 0,
+            "the state directory '%.200s' must be an absolute path below %zu bytes; set "
+            "HUTCH_HOME to another one",
+            ret_path, size);
+    if (lstat(ret_path, &info) < 0) {
+        if (hutch_mkdir_p(ret_path, 0700) < 0)
+            return hutch_fail_errno(
+                err, errno, "make state directory '%.200s' (set HUTCH_HOME to a writable one)",
+                ret_path);
+        if (lstat(ret_path, &info) < 0)
+            return hutch_fail_errno(err, errno, "look at state directory '%.200s'", ret_path);
+    }
+    if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || info.st_mode & 022)
+        return hutch_fail(
+            err, HUTCH_E_PERMISSION, 0,
+            "the state directory '%.200s' must be a directory that belongs to uid %u and "
+            "that nobody else can write to; set HUTCH_HOME to another one",
+            ret_path, (unsigned)geteuid());
+    return 0;
+}
+
+static int set_lock(int fd, unsigned slot, short type)
+{
+    struct flock range = {.l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)slot * STATE_RECORD_BYTES,
+                          .l_len = STATE_RECORD_BYTES};
+    return fcntl(fd, F_OFD_SETLK, &range);
+}
+
+/* Nothing on record, or nothing any more. */
+static bool is_blank(int fd, unsigned slot)
+{
+    char first = '\0';
+    return pread(fd, &first, 1, (off_t)slot * STATE_RECORD_BYTES) >= 0 && !first;
+}
+
+static int blank(int fd, unsigned slot)
+{
+    return pwrite(fd, "", 1, (off_t)slot * STATE_RECORD_BYTES) == 1 ? 0 : -1;
+}
+
+static int open_leases(char *path, size_t size, struct hutch_error *err)
+{
+    char directory[400];
+    if (state_directory("run", directory, sizeof(directory), err) < 0)
+        return -(int)err->code;
+    (void)snprintf(path, size, "%s/leases", directory);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return hutch_fail_errno(err, errno,
+                                "open '%.200s' (set HUTCH_HOME to a writable directory)", path);
+    return fd;
+}
+
+int lease_take(struct lease *lease, struct hutch_error *err)
+{
+    char path[420];
+    unsigned start;
+    hutch_autofd int fd = open_leases(path, sizeof(path), err);
+    if (fd < 0)
+        return -(int)err->code;
+    if (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
+        return hutch_fail_errno(err, errno, "get random bytes");
+    for (unsigned i = 0; i < STATE_SLOTS; i++) {
+        /* from somewhere among the first: the same few blocks of the file serve again and again */
+        unsigned slot = (start % 64 + i) % STATE_SLOTS;
+        if (set_lock(fd, slot, F_WRLCK) < 0)
+            continue;
+        if (is_blank(fd, slot)) {
+            lease->slot = slot;
+            lease->fd = HUTCH_TAKE_FD(fd);
+            return 0;
+        }
+        (void)set_lock(fd, slot, F_UNLCK); /* a dead one's: the sweep's business */
+    }
+    return hutch_fail(
+        err, HUTCH_E_UNAVAILABLE, 0,
+        "all %d sandbox slots in '%.200s' are taken; 'hutch gc' frees those of the dead",
+        STATE_SLOTS, path);
+}
+
+int lease_record(struct lease *lease, const char *text, struct hutch_error *err)
+{
+    size_t length = strlen(text) + 1;
+    off_t at = (off_t)lease->slot * STATE_RECORD_BYTES;
+    if (length > STATE_RECORD_BYTES)
+        return hutch_fail(err, HUTCH_E_INTERNAL, 0, "a lease of %zu bytes is too long", length);
+    ssize_t written = pwrite(lease->fd, text, length, at);
+    if (written == (ssize_t)length)
+        return 0;
+    return hutch_fail_errno(err, written < 0 ? errno : ENOSPC,
+                            "write a lease (set HUTCH_HOME to a directory with room)");
+}
+
+void lease_release(struct lease *lease)
+{
+    if (lease->fd < 0)
+        return;
+    (void)blank(lease->fd, lease->slot);
+    hutch_fd_close(&lease->fd);
+}
+
+static int sweep_lines(char *text, lease_fn fn, void *userdata)
+{
+    int status = 0;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *space = strchr(line, ' ');
+        if (!space)
+            continue;
+        *space = '\0';
+        if (fn(userdata, line, space + 1) < 0)
+            status = -1;
+    }
+    return status;
+}
+
+static void sweep_slot(int fd, unsigned slot, bool dry_run, lease_fn fn, void *userdata)
+{
+    char text[STATE_RECORD_BYTES + 1];
+    if (is_blank(fd, slot) || set_lock(fd, slot, F_WRLCK) < 0)
+        return;
+    ssize_t length = pread(fd, text, STATE_RECORD_BYTES, (off_t)slot * STATE_RECORD_BYTES);
+    text[length > 0 ? length : 0] = '\0';
+    if (sweep_lines(text, fn, userdata) == 0 && !dry_run)
+        (void)blank(fd, slot);
+    (void)set_lock(fd, slot, F_UNLCK);
+}
+
+int lease_lines(struct hutch_strlist *lines, struct hutch_error *err)
+{
+    char path[420];
+    char text[STATE_RECORD_BYTES + 1];
+    hutch_autofd int fd = open_leases(path, sizeof(path), err);
+    if (fd < 0)
+        return -(int)err->code;
+    for (unsigned slot = 0; slot < STATE_SLOTS; slot++) {
+        ssize_t length = pread(fd, text, STATE_RECORD_BYTES, (off_t)slot * STATE_RECORD_BYTES);
+        if (length <= 0)
+            break; /* past the end of the file */
+        text[length] = '\0';
+        char *rest = NULL;
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+            if (hutch_strlist_add(lines, line, err) < 0)
+                return -(int)err->code;
+    }
+    return 0;
+}
+
+int lease_sweep(bool dry_run, lease_fn fn, void *userdata, struct hutch_error *err)
+{
+    char path[420];
+    struct stat info;
+    hutch_autofd int fd = open_leases(path, sizeof(path), err);
+    if (fd < 0)
+        return -(int)err->code;
+    if (fstat(fd, &info) < 0)
+        return hutch_fail_errno(err, errno, "look at '%.200s'", path);
+    unsigned used = (unsigned)((info.st_size + STATE_RECORD_BYTES - 1) / STATE_RECORD_BYTES);
+    for (unsigned slot = 0; slot < used && slot < STATE_SLOTS; slot++)
+        sweep_slot(fd, slot, dry_run, fn, userdata);
+    return 0;
+}

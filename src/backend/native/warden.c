@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a keeper's process: told what to keep over descriptor 3, it builds the sandbox, says
+ * that it is ready, serves, and takes down what it built. Whatever happens to it, its lease and the
+ * sandbox's home tell the next sweep what is left. */
+#include "backend/native/warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+#include "util/own.h"
+
+#define CREATOR_FD 3
+#define MAX_CLIENTS 1024
+
+uint64_t warden_clock_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* Nothing of whoever started it: no descriptor, no session, no directory, and not its child. */
+static int detach(void)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        _exit(pid < 0 ? 1 : 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < CREATOR_FD; fd++)
+        if (dup2(null, fd) < 0)
+            return -1;
+    if (syscall(SYS_close_range, CREATOR_FD + 1, ~0u, 0) < 0 || setsid() < 0 || chdir("/") < 0)
+        return -1;
+    (void)fcntl(CREATOR_FD, F_SETFD, FD_CLOEXEC);
+    (void)prctl(PR_SET_NAME, "hutch-keeper");
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    return 0;
+}
+
+static int watch_signals(struct warden *warden, struct hutch_error *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    warden->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return warden->signals < 0 ? hutch_fail_errno(err, errno, "watch for signals") : 0;
+}
+
+static int read_spec(struct warden *warden, struct hutch_error *err)
+{
+    hutch_autofree char *text = NULL;
+    size_t length = 0;
+    if (home_read_spec(&warden->home, &text, &length, err) < 0 ||
+        hutch_spec_new(&warden->spec, err) < 0)
+        return -(int)err->code;
+    return hutch_spec_parse(warden->spec, text, length, HUTCH_FORMAT_JSON, err);
+}
+
+/* Descriptors: the home and its lock, which is held through it. */
+static int take_order(struct warden *warden, struct wire_message *order, struct hutch_error *err)
+{
+    const char *name = wire_get(order, "name");
+    const char *id = wire_get(order, "id");
+    warden->home.dir = wire_take_fd(order, 0);
+    warden->home.lock = wire_take_fd(order, 1);
+    if (!name || !id || warden->home.lock < 0)
+        return hutch_fail(err, HUTCH_E_INTERNAL, 0, "an order without a sandbox");
+    (void)snprintf(warden->home.name, sizeof(warden->home.name), "%s", name);
+    (void)snprintf(warden->record.id, sizeof(warden->record.id), "%s", id);
+    warden->record.created_us = wire_number(order, "created_us", 0);
+    warden->record.started_us = warden_clock_us();
+    warden->record.on_disk = wire_number(order, "on_disk", 0);
+    warden->record.missing = wire_number(order, "missing", 0);
+    return read_spec(warden, err);
+}
+
+static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
+{
+    struct keeper *keeper = warden->keeper = keeper_new(warden->spec, NULL);
+    if (!keeper)
+        return hutch_fail_nomem(err);
+    /* groups of its own: those of a keeper that was killed may still be there */
+    if (keeper_make_id(keeper->id, err) < 0)
+        return -(int)err->code;
+    memcpy(keeper->layer, warden->record.id, sizeof(keeper->layer));
+    keeper->memory_layer = HUTCH_TAKE_FD(warden->layer);
+    keeper->lease = warden->lease;
+    warden->lease.fd = HUTCH_NO_FD;
+    keeper->keeps_layer = warden->record.on_disk;
+    keeper->has_layer = has_layer;
+    keeper->missing = (hutch_promise_set)warden->record.missing;
+    cgroup_probe(&keeper->layout);
+    /* a child of ours has the same mark until it has executed, and while it is not dumpable an
+     * ordinary user may not write its id maps */
+    (void)prctl(PR_SET_DUMPABLE, 1);
+    int status = keeper_build(keeper, err);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    return status;
+}
+
+/* ---- what PID 1 says ------------------------------------------------------------------------- */
+
+static void ready(struct warden *warden)
+{
+    struct wire_message answer = WIRE_MESSAGE_INIT;
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    plan_done(&warden->keeper->plan);
+    warden->record.state = HOME_RUNNING;
+    warden->record.started_us = warden_clock_us();
+    warden->reason = NULL;
+    warden->idle_since_us = now_us();
+    if (warden->listener < 0)
+        warden->listener = home_listen(&warden->home, &err);
+    if (warden->listener < 0 || home_write(&warden->home, &warden->record, &err) < 0 ||
+        (warden->spec->command.count && session_start_main(warden, &err) < 0)) {
+        warden->failure = err;
+        warden->is_ending = true;
+        return;
+    }
+    wire_begin(&answer, "ready");
+    (void)!wire_send(warden->creator, &answer, &err);
+    hutch_buf_done(&answer.text);
+    hutch_fd_close(&warden->creator);
+}
+
+static void take_report(struct warden *warden, const struct init_message *report, int *fds,
+                        size_t fd_count)
+{
+    struct session *session = report->session ? session_find(warden, report->session) : NULL;
+    switch (report->type) {
+    case INIT_READY:
+        warden->keeper->writable = fd_count > 0 ? fds[0] : HUTCH_NO_FD;
+        warden->keeper->artifacts = fd_count > 1 ? fds[1] : HUTCH_NO_FD;
+        ready(warden);
+        return;
+    case INIT_SPAWNED:
+        if (session)
+            session_started(warden, session, report->time_us, fd_count ? fds[0] : HUTCH_NO_FD);
+        return;
+    case INIT_EXITED:
+        if (session)
+            session_exited(warden, session, report->value);
+        return;
+    case INIT_GONE:
+        if (session)
+            session->is_gone = true;
+        return;
+    case INIT_FAILED:
+        if (session) {
+            session_failed(warden, session, report);
+            return;
+        }
+        keeper_explain(warden->keeper, report, "", NULL, &warden->failure);
+        warden->is_ending = true;
+        return;
+    default:
+        return;
+    }
+}
+
+static void hear_init(struct warden *warden)
+{
+    struct init_message report;
+    int fds[2];
+    size_t fd_count = 0;
+    int got = keeper_hear(warden->keeper, &report, fds, &fd_count);
+    if (got > 0)
+        take_report(warden, &report, fds, fd_count);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    uint64_t end = now_us() + grace_ms * 1000;
+    if (!warden->is_stopping)
+        warden->reason = reason;
+    (void)!freezer_thaw(warden, &ignored); /* what is frozen does not hear */
+    if (!warden->is_stopping || end < warden->kill_at_us)
+        warden->kill_at_us = end;
+    for (struct session *session = warden->sessions; session && !warden->is_stopping;
+         session = session->next)
+        if (session->phase == SESSION_RUNNING)
+            (void)!keeper_signal(warden->keeper, session->number, SIGTERM, &ignored);
+    warden->is_stopping = true;
+}
+
+static bool has_running(const struct warden *warden)
+{
+    for (const struct session *session = warden->sessions; session; session = session->next)
+        if (session->phase != SESSION_ENDED)
+            return true;
+    return false;
+}
+
+/* Its own ends: of its life, of being of no use to anybody. */
+uint64_t warden_look_at_life(struct warden *warden)
+{
+    const struct hutch_spec *spec = warden->spec;
+    uint64_t now = now_us();
+    uint64_t wall = warden_clock_us();
+    uint64_t next = WARDEN_NEVER;
+    uint64_t age = wall > warden->record.created_us ? wall - warden->record.created_us : 0;
+    uint64_t up = wall > warden->record.started_us ? wall - warden->record.started_us : 0;
+    const struct {
+        uint64_t limit_ms, used_us;
+        const char *reason;
+        bool removes;
+    } ends[] = {
+        {spec->ttl_ms, age, "ttl", true},
+        {spec->max_lifetime_ms, up, "max_lifetime", false},
+        {has_running(warden) ? 0 : spec->limits.idle_timeout_ms, now - warden->idle_since_us,
+         "idle_timeout", false},
+    };
+    if (warden->is_stopping || warden->creator >= 0)
+        return next;
+    for (size_t i = 0; i < HUTCH_COUNT(ends); i++) {
+        uint64_t limit_us = ends[i].limit_ms * 1000;
+        if (!limit_us)
+            continue;
+        if (ends[i].used_us < limit_us) {
+            uint64_t at = now + limit_us - ends[i].used_us;
+            next = at < next ? at : next;
+            continue;
+        }
+        warden->is_removing |= ends[i].removes;
+        if (warden->is_resting) {
+            warden->is_ending |= ends[i].removes;
+            continue;
+        }
+        warden_stop(warden, ends[i].reason, 1000);
+        return now;
+    }
+    return next;
+}
+
+static uint64_t look(struct warden *warden)
+{
+    uint64_t next = sessions_look(warden);
+    uint64_t life = warden_look_at_life(warden);
+    if (warden->is_stopping) {
+        if (!has_running(warden) || now_us() >= warden->kill_at_us)
+            warden->is_ending = true;
+        life = warden->kill_at_us;
+    }
+    return life < next ? life : next;
+}
+
+static void accept_client(struct warden *warden)
+{
+    size_t count = 0;
+    /* cppcheck-suppress nullPointer ; it has an attribute that says otherwise */
+    int socket = accept4(warden->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (socket < 0)
+        return;
+    for (struct client *client = warden->clients; client; client = client->next)
+        count++;
+    struct client *client = count < MAX_CLIENTS ? calloc(1, sizeof(*client)) : NULL;
+    if (!client) {
+        (void)close(socket);
+        return;
+    }
+    client->socket = socket;
+    client->next = warden->clients;
+    warden->clients = client;
+}
+
+void warden_free_clients(struct warden *warden, bool all)
+{
+    struct client **link = &warden->clients;
+    while (*link) {
+        struct client *client = *link;
+        if (client->socket >= 0 && !all) {
+            link = &client->next;
+            continue;
+        }
+        *link = client->next;
+        hutch_fd_close(&client->socket);
+        free(client);
+    }
+}
+
+enum fixed { FIXED_PID, FIXED_INIT, FIXED_LISTENER, FIXED_SIGNALS, FIXED_COUNT };
+
+static size_t count_fds(const struct warden *warden)
+{
+    size_t count = FIXED_COUNT;
+    for (struct client *client = warden->clients; client; client = client->next)
+        count++;
+    for (struct session *session = warden->sessions; session; session = session->next)
+        count += 2;
+    return count;
+}
+
+static bool has_room(const struct warden *warden)
+{
+    return !warden->keeper || keeper_has_room(warden->keeper);
+}
+
+/* Clients first, then sessions, each in the order of its list. */
+int warden_gather(struct warden *warden, size_t *ret_count)
+{
+    size_t need = count_fds(warden), at = FIXED_COUNT;
+    if (need > warden->fd_capacity) {
+        struct pollfd *more = reallocarray(warden->fds, need * 2, sizeof(*more));
+        if (!more)
+            return -1;
+        warden->fds = more;
+        warden->fd_capacity = need * 2;
+    }
+    struct pollfd *fds = warden->fds;
+    bool room = has_room(warden); /* else new requests have to wait */
+    fds[FIXED_PID] = (struct pollfd){warden->keeper ? warden->keeper->pidfd : -1, POLLIN, 0};
+    fds[FIXED_INIT] = (struct pollfd){warden->keeper ? warden->keeper->socket : -1,
+                                      room ? POLLIN : POLLIN | POLLOUT, 0};
+    fds[FIXED_LISTENER] = (struct pollfd){warden->listener, POLLIN, 0};
+    fds[FIXED_SIGNALS] = (struct pollfd){warden->signals, POLLIN, 0};
+    for (struct client *client = warden->clients; client; client = client->next)
+        fds[at++] = (struct pollfd){client->socket, room ? POLLIN : 0, 0};
+    for (struct session *session = warden->sessions; session; session = session->next)
+        for (size_t i = 0; i < 2; i++)
+            fds[at++] = (struct pollfd){session->pipes[i], POLLIN, 0};
+    *ret_count = at;
+    return 0;
+}
+
+static void dispatch(struct warden *warden)
+{
+    struct pollfd *fds = warden->fds;
+    size_t at = FIXED_COUNT;
+    struct client *client = warden->clients;
+    struct session *session = warden->sessions;
+    if (fds[FIXED_LISTENER].revents)
+        accept_client(warden); /* in front of those whose places are known */
+    for (; client; client = client->next)
+        if (fds[at++].revents && client->socket >= 0 && has_room(warden))
+            client_serve(warden, client);
+    for (; session; session = session->next)
+        for (size_t i = 0; i < 2; i++)
+            if (fds[at++].revents)
+                session_read(warden, session, i);
+    if (fds[FIXED_INIT].revents)
+        hear_init(warden);
+    if (fds[FIXED_SIGNALS].revents && warden->is_resting)
+        warden->is_ending = true;
+    else if (fds[FIXED_SIGNALS].revents)
+        warden_stop(warden, "terminated", 1000);
+    if (fds[FIXED_PID].revents && !warden->is_ending) {
+        warden->reason = "sandbox_died";
+        warden->is_ending = true;
+    }
+}
+
+void warden_wait_until(struct warden *warden, size_t count, uint64_t next)
+{
+    uint64_t now = now_us();
+    uint64_t wait_us = next > now ? next - now : 0;
+    struct timespec pause = {.tv_sec = (time_t)(wait_us / 1000000),
+                             .tv_nsec = (long)(wait_us % 1000000) * 1000};
+    if (ppoll(warden->fds, count, next == WARDEN_NEVER ? NULL : &pause, NULL) > 0)
+        dispatch(warden);
+}
+
+static void serve(struct warden *warden)
+{
+    while (!warden->is_ending) {
+        size_t count = 0;
+        uint64_t next = look(warden);
+        warden_free_clients(warden, false);
+        if (warden->is_ending || warden_gather(warden, &count) < 0)
+            return;
+        warden_wait_until(warden, count, next);
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int warden_main(void)
+{
+    struct warden *warden = calloc(1, sizeof(*warden));
+    struct wire_message order = WIRE_MESSAGE_INIT;
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    if (!warden || detach() < 0)
+        return 1;
+    warden->home = (struct home)HOME_INIT;
+    warden->listener = warden->signals = warden->layer = warden->lease.fd = HUTCH_NO_FD;
+    warden->creator = CREATOR_FD;
+    if (wire_receive(CREATOR_FD, &order, &err) < 0)
+        return 1;
+    bool has_layer = wire_number(&order, "has_layer", 0);
+    bool is_new = wire_number(&order, "new", 0);
+    int status = take_order(warden, &order, &err);
+    if (status == 0)
+        status = watch_signals(warden, &err);
+    do {
+        if (status == 0)
+            status = build(warden, has_layer, &err);
+        if (status == 0)
+            serve(warden);
+        is_new &= warden->creator >= 0;
+    } while (status == 0 && warden_can_rest(warden) && warden_rest(warden));
+    warden->failure = status < 0 ? err : warden->failure;
+    warden_take_down(warden, is_new);
+    wire_done(&order);
+    hutch_spec_free(warden->spec);
+    free(warden->fds);
+    free(warden);
+    return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper of a sandbox that stays: a process of its own that owns PID 1, the groups, the log and
+ * the deadlines, and serves clients over the socket in the sandbox's home.
+ *
+ * Clients come and go; the sandbox does not notice. A command that a client started *attached* has
+ * the client's own descriptors and ends with it: whoever is killed takes along what it was running.
+ * A *recorded* command writes into a log that anybody may read from any offset, and goes on alone.
+ *
+ * One thread, one poll. Nothing in it waits for a client or for anything inside. */
+#ifndef HUTCH_NATIVE_WARDEN_H
+#define HUTCH_NATIVE_WARDEN_H
+
+#include <poll.h>
+
+#include "backend/native/home.h"
+#include "backend/native/keeper.h"
+#include "backend/native/wire.h"
+#include "store/log.h"
+
+#define WARDEN_NEVER UINT64_MAX
+#define MAIN_SESSION 1 /* the number of the sandbox's own command */
+
+enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
+
+/* One command in the sandbox. It stays as long as a process of it, an open pipe or a client needs
+ * it. */
+struct session {
+    struct session *next;
+    char id[17];
+    uint32_t number;
+    enum session_phase phase;
+    struct hutch_strlist command;
+    char workdir[256]; /* for messages */
+    struct cgroup cgroup;
+    bool is_recorded;
+    int pipes[2]; /* of a recorded one: our ends, or the terminal's master and none */
+    struct log_writer *log;
+    int directory;         /* of a recorded one: its log and how it ended */
+    struct client *client; /* attached: whose it is; recorded: who hears that it has started */
+    uint64_t started_us;
+    uint64_t ended_us;
+    uint64_t deadline_us;
+    uint64_t timeout_ms;
+    uint64_t oom_kills_before;
+    bool is_dying;   /* its members are being killed */
+    bool is_guarded; /* without a cgroup PID 1 keeps its processes together: see init/guard.c */
+    bool is_gone;    /* of a guarded one: nothing is left of it */
+    uint64_t kill_again_us;
+    bool was_killed;
+    enum hutch_reason ended_by;
+    bool held_pipes;
+    int status; /* wait status */
+};
+
+struct client {
+    struct client *next;
+    int socket;         /* negative: gone */
+    bool waits_for_end; /* of the sandbox */
+    uint32_t awaited;   /* the number of a command whose end it waits for; 0: of none */
+};
+
+struct warden {
+    struct home home;
+    struct home_record record;
+    struct hutch_spec *spec;
+    struct keeper *keeper;
+    int listener;
+    int signals;
+    int creator; /* who waits for the sandbox to be ready; negative: nobody any more */
+    struct client *clients;
+    struct session *sessions;
+    uint32_t last_number;
+    uint64_t idle_since_us;
+    uint64_t kill_at_us; /* stopping: when patience ends */
+    bool is_stopping;
+    bool is_resting;    /* stopped, with its files in memory: it can only be started or removed */
+    int layer;          /* those files */
+    struct lease lease; /* whose ids they have */
+    bool is_removing;   /* nothing is to be left of it */
+    bool is_ending;     /* leave the loop */
+    bool cpu_is_lifted; /* while something dies */
+    char frozen[512];   /* v1: the freezer group, when there is one */
+    const char *reason;
+    struct hutch_error failure; /* why it could not be set up */
+    struct pollfd *fds;
+    size_t fd_capacity;
+};
+
+/* warden.c */
+int warden_main(void);
+/* Ends it: everything is told to, and after the grace made to. */
+void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms);
+
+uint64_t warden_clock_us(void); /* since 1970 */
+uint64_t warden_look_at_life(struct warden *warden);
+int warden_gather(struct warden *warden, size_t *ret_count);
+void warden_wait_until(struct warden *warden, size_t count, uint64_t next);
+void warden_free_clients(struct warden *warden, bool all);
+
+/* warden_end.c. Files in memory are kept by keeping their mount, and the ids they have. */
+bool warden_can_rest(const struct warden *warden);
+/* Returns when it is to be started again (true) or to end. */
+bool warden_rest(struct warden *warden);
+void warden_take_down(struct warden *warden, bool was_new);
+
+/* session_start.c */
+int session_start(struct warden *warden, struct wire_message *request, struct client *client,
+                  struct hutch_error *err);
+int session_start_copy(struct warden *warden, struct wire_message *request, struct client *client,
+                       struct hutch_error *err);
+int session_start_main(struct warden *warden, struct hutch_error *err);
+
+/* session.c */
+struct session *session_new(struct warden *warden, struct hutch_error *err);
+void session_add(struct warden *warden, struct session *session);
+void session_free(struct session *session);
+struct session *session_find(const struct warden *warden, uint32_t number);
+struct session *session_by_id(const struct warden *warden, const char *id, struct hutch_error *err);
+void session_started(struct warden *warden, struct session *session, uint64_t time_us,
+                     int terminal);
+void session_failed(struct warden *warden, struct session *session,
+                    const struct init_message *report);
+void session_exited(struct warden *warden, struct session *session, int status);
+void session_kill(struct session *session, enum hutch_reason reason);
+/* What one says goes into its log. */
+void session_read(struct warden *warden, struct session *session, size_t which);
+/* Deadlines, members that will not die, groups that have become empty. When to look again. */
+uint64_t sessions_look(struct warden *warden);
+void sessions_free(struct warden *warden);
+void session_describe_end(const struct warden *warden, const struct session *session,
+                          struct wire_message *message);
+
+/* requests.c: what clients may ask. */
+void client_serve(struct warden *warden, struct client *client);
+void client_drop(struct warden *warden, struct client *client);
+void client_answer(struct client *client, const struct wire_message *message);
+
+/* freezer.c */
+int freezer_freeze(struct warden *warden, struct hutch_error *err);
+int freezer_thaw(struct warden *warden, struct hutch_error *err);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a sandbox that stays ends: for good, or to rest. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "backend/native/warden.h"
+#include "core/spec.h"
+#include "util/own.h"
+
+static void remove_all(struct warden *warden)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (warden->keeper)
+        warden->keeper->keeps_layer = false;
+    (void)!home_remove(&warden->home, warden->record.id, &ignored);
+}
+
+static void tell_creator(struct warden *warden)
+{
+    struct wire_message answer = WIRE_MESSAGE_INIT;
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (!warden->failure.code)
+        (void)hutch_fail(&warden->failure, HUTCH_E_SYSTEM, 0,
+                         "the sandbox ended before it was ready");
+    wire_fail(&answer, &warden->failure);
+    (void)!wire_send(warden->creator, &answer, &ignored);
+    hutch_buf_done(&answer.text);
+    hutch_fd_close(&warden->creator);
+}
+
+static void tell_waiting(struct warden *warden)
+{
+    struct wire_message answer = WIRE_MESSAGE_INIT;
+    wire_begin(&answer, "ok");
+    for (struct client *client = warden->clients; client; client = client->next)
+        if (client->waits_for_end)
+            client_answer(client, &answer);
+    hutch_buf_done(&answer.text);
+}
+
+/* What was left in /artifacts comes out whenever the sandbox ends. */
+static void bring_artifacts(struct warden *warden)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    const struct hutch_spec *spec = warden->spec;
+    if (warden->keeper->artifacts < 0)
+        return;
+    hutch_autofd int target = artifacts_open(spec->artifacts, &ignored);
+    if (target >= 0)
+        (void)!artifacts_collect(warden->keeper->artifacts, target, hutch_spec_disk_bytes(spec),
+                                 spec->limits.inodes, &ignored);
+}
+
+/* Every process first, then the groups. */
+static void end_inside(struct warden *warden)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (!warden->keeper)
+        return;
+    (void)!freezer_thaw(warden, &ignored);
+    keeper_end(warden->keeper);
+    sessions_free(warden);
+    bring_artifacts(warden);
+    if (warden->frozen[0])
+        (void)cgroup_remove_path(warden->frozen);
+    warden->frozen[0] = '\0';
+}
+
+static void record_end(struct warden *warden, enum home_state state)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    warden->record.state = state;
+    warden->record.ended_us = warden_clock_us();
+    (void)snprintf(warden->record.reason, sizeof(warden->record.reason), "%s",
+                   warden->reason ? warden->reason : "failed");
+    (void)!home_write(&warden->home, &warden->record, &ignored);
+}
+
+/* Files in memory are kept by keeping their mount, and the ids they have. */
+bool warden_can_rest(const struct warden *warden)
+{
+    return warden->is_stopping && !warden->is_removing && !warden->record.on_disk &&
+           warden->creator < 0 && warden->keeper->writable >= 0;
+}
+
+/* Returns when it is to be started again (true) or to end. */
+bool warden_rest(struct warden *warden)
+{
+    struct keeper *keeper = warden->keeper;
+    end_inside(warden);
+    warden->layer = HUTCH_TAKE_FD(keeper->writable);
+    if (keeper->lease.fd >= 0 && cgroup_destroy(&keeper->cgroup) == 0) {
+        struct hutch_error ignored = HUTCH_ERROR_INIT;
+        warden->lease = keeper->lease;
+        keeper->lease.fd = HUTCH_NO_FD;
+        (void)!lease_record(&warden->lease, "", &ignored);
+    }
+    keeper_free(keeper);
+    warden->keeper = NULL;
+    record_end(warden, HOME_STOPPED);
+    warden->is_resting = true;
+    warden->is_stopping = warden->is_ending = false;
+    tell_waiting(warden);
+    for (struct client *client = warden->clients; client; client = client->next)
+        client->waits_for_end = false;
+    while (warden->is_resting && !warden->is_ending) {
+        size_t count = 0;
+        uint64_t next = warden_look_at_life(warden);
+        warden_free_clients(warden, false);
+        if (warden->is_ending || warden_gather(warden, &count) < 0)
+            break;
+        warden_wait_until(warden, count, next);
+    }
+    return !warden->is_resting;
+}
+
+/* Then the record, and only then whoever waits hears of it. */
+void warden_take_down(struct warden *warden, bool was_new)
+{
+    bool failed = warden->creator >= 0;
+    end_inside(warden);
+    hutch_fd_close(&warden->listener);
+    (void)unlinkat(warden->home.dir, "socket", 0);
+    bool nothing_left = (failed && was_new) || warden->is_removing;
+    if (nothing_left)
+        remove_all(warden);
+    if (warden->keeper)
+        keeper_free(warden->keeper);
+    lease_release(&warden->lease);
+    hutch_fd_close(&warden->layer);
+    if (!nothing_left)
+        record_end(warden, warden->record.on_disk ? HOME_STOPPED : HOME_DEAD);
+    if (failed)
+        tell_creator(warden);
+    home_close(&warden->home); /* whoever hears of the end may act on it at once */
+    tell_waiting(warden);
+    warden_free_clients(warden, true);
+}

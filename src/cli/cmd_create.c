@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/handles.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/spec_flags.h"
+
+struct create_request {
+    bool json;
+    const char *spec_path;
+};
+
+static const struct cli_option create_options[] = {
+    {.name = "spec",
+     .kind = CLI_OPTION_TEXT,
+     .offset = offsetof(struct create_request, spec_path),
+     .metavar = "FILE",
+     .help = "Read the spec from a JSON or YAML document, '-' for standard input; flags win over "
+             "it."},
+    {.name = "json",
+     .kind = CLI_OPTION_BOOL,
+     .offset = offsetof(struct create_request, json),
+     .help = "Print everything about the sandbox as one JSON object, instead of its name."},
+};
+
+static int build(const struct cli_verb *verb, int argc, char **argv, struct create_request *request,
+                 struct hutch_spec **ret_spec, bool *ret_help, struct hutch_error *err)
+{
+    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    int index = 1;
+    int failed = cli_options_init(&options, verb, err);
+    if (!failed)
+        failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
+    if (failed || *ret_help)
+        return failed;
+    return cli_spec_build(&options, argc, argv, request->spec_path, argv + index, ret_spec, err);
+}
+
+static int tell(const struct create_request *request, struct hutch_sandbox *sandbox,
+                struct hutch_error *err)
+{
+    CLI_CLEANUP(cli_free) char *json = NULL;
+    struct hutch_sandbox_info info;
+    if (request->json) {
+        if (hutch_sandbox_to_json(sandbox, &json, err) < 0)
+            return -(int)err->code;
+        return cli_line_send(json, strlen(json), err);
+    }
+    if (hutch_sandbox_info(sandbox, &info, err) < 0)
+        return -(int)err->code;
+    return cli_line_send(info.name, strlen(info.name), err);
+}
+
+static int cmd_create(const struct cli_verb *verb, int argc, char **argv)
+{
+    CLI_CLEANUP(cli_spec_free) struct hutch_spec *spec = NULL;
+    CLI_CLEANUP(cli_sandbox_free) struct hutch_sandbox *sandbox = NULL;
+    struct create_request request = {0};
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    bool help = false;
+    if (build(verb, argc, argv, &request, &spec, &help, &err) < 0)
+        return cli_report(&err);
+    if (help)
+        return cli_help_verb(verb);
+    if (hutch_sandbox_create(spec, &sandbox, &err) < 0 || tell(&request, sandbox, &err) < 0)
+        return cli_report(&err);
+    return 0;
+}
+
+const struct cli_verb cli_verb_create = {
+    .name = "create",
+    .group = "Sandboxes",
+    .summary = "Make a sandbox that stays, and print its name",
+    .usage = "[FLAG]... [[--] COMMAND [ARGUMENT]...]",
+    .details = "The writable layer is one of 10g on disk unless --disk says otherwise.\n"
+               "A command runs in the background; 'hutch logs' shows what it says.\n"
+               "\n"
+               "Examples\n"
+               "  hutch create --name work --workspace .\n"
+               "  hutch exec work -- make test\n"
+               "  hutch create --ttl 1h --idle-timeout 10m -- python3 -m http.server\n",
+    .options = create_options,
+    .option_count = CLI_COUNT(create_options),
+    .fields = HUTCH_USE_CREATE,
+    .run = cmd_create,
+};

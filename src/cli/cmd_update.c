@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/handles.h"
+#include "cli/help.h"
+#include "cli/operands.h"
+#include "cli/output.h"
+
+struct changes {
+    const char **fields;
+    const char **texts;
+    size_t count;
+};
+
+static int gather(const struct cli_verb *verb, int argc, char **argv, struct changes *changes,
+                  struct hutch_error *err)
+{
+    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    int failed = cli_options_init(&options, verb, err);
+    struct cli_cursor cursor = {.options = &options, .argc = argc, .argv = argv, .index = 1};
+    while (!failed) {
+        const struct cli_option *option = NULL;
+        const char *value = NULL;
+        failed = cli_cursor_next(&cursor, &option, &value, err);
+        if (failed || !option)
+            break;
+        if (option->kind != CLI_OPTION_FIELD)
+            continue;
+        changes->fields[changes->count] = option->field;
+        changes->texts[changes->count++] = value;
+    }
+    if (!failed && !changes->count)
+        return cli_fail(err, HUTCH_E_INVALID,
+                        "nothing to change; give a limit, as in 'hutch update NAME --memory 1g'");
+    return failed;
+}
+
+static int change_one(void *userdata, struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    const struct changes *changes = userdata;
+    return hutch_sandbox_update(sandbox, changes->count, changes->fields, changes->texts, err);
+}
+
+/* 'hutch update NAME --memory 1g': the names may come first. */
+static int rotate(int argc, char **argv)
+{
+    int names = 1;
+    while (names < argc && argv[names][0] != '-')
+        names++;
+    if (names == argc)
+        return 1;
+    for (int i = 1; i < names; i++) {
+        char *name = argv[1];
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+        argv[argc - 1] = name;
+    }
+    return 1;
+}
+
+static int cmd_update(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct changes changes = {0};
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    bool help = false;
+    int index = 0, status;
+    (void)rotate(argc, argv);
+    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){1, 0}, &index, &help, &err) < 0)
+        return cli_report(&err);
+    if (help)
+        return cli_help_verb(verb);
+    changes.fields = calloc((size_t)argc, sizeof(*changes.fields));
+    changes.texts = calloc((size_t)argc, sizeof(*changes.texts));
+    if (!changes.fields || !changes.texts)
+        status = cli_report(&(struct hutch_error){.code = HUTCH_E_NO_MEMORY});
+    else if (gather(verb, argc, argv, &changes, &err) < 0)
+        status = cli_report(&err);
+    else
+        status = cli_each_sandbox(argc, argv, index, change_one, &changes);
+    free(changes.fields);
+    free(changes.texts);
+    return status;
+}
+
+const struct cli_verb cli_verb_update = {
+    .name = "update",
+    .group = "Life of a sandbox",
+    .summary = "Change the limits of a living sandbox",
+    .usage = "NAME... [FLAG]...",
+    .fields = HUTCH_USE_UPDATE,
+    .run = cmd_update,
+};

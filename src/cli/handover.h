@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hutch command is two programs: a small one that starts fast, and the complete one beside it
+ * for what needs libraries the small one goes without. The small one hands such calls over by exec.
+ */
+#ifndef HUTCH_CLI_HANDOVER_H
+#define HUTCH_CLI_HANDOVER_H
+
+#include "hutch/error.h"
+
+/* Returns 0 when this program can do the call itself; does not return when it handed it over. */
+int cli_handover(char **argv, struct hutch_error *err);
+
+#endif

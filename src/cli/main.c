@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/handover.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/suggest.h"
+#include "hutch/sandbox.h"
+
+static const struct cli_verb *const verbs[] = {
+    &cli_verb_run,      &cli_verb_create,  &cli_verb_exec,  &cli_verb_shell,  &cli_verb_ls,
+    &cli_verb_inspect,  &cli_verb_ps,      &cli_verb_logs,  &cli_verb_cp,     &cli_verb_fork,
+    &cli_verb_snapshot, &cli_verb_diff,    &cli_verb_apply, &cli_verb_stats,  &cli_verb_top,
+    &cli_verb_prefix,   &cli_verb_start,   &cli_verb_stop,  &cli_verb_kill,   &cli_verb_pause,
+    &cli_verb_resume,   &cli_verb_update,  &cli_verb_rm,    &cli_verb_doctor, &cli_verb_gc,
+    &cli_verb_help,     &cli_verb_version,
+};
+
+/* What people type by habit. */
+static const struct {
+    const char *word;
+    const char *verb;
+} aliases[] = {
+    {"--help", "help"},
+    {"-h", "help"},
+    {"--version", "version"},
+    {"-V", "version"},
+};
+
+const struct cli_verb *const *cli_verbs(size_t *ret_count)
+{
+    *ret_count = CLI_COUNT(verbs);
+    return verbs;
+}
+
+static const char *resolve_alias(const char *word)
+{
+    for (size_t i = 0; i < CLI_COUNT(aliases); i++)
+        if (!strcmp(aliases[i].word, word))
+            return aliases[i].verb;
+    return word;
+}
+
+int cli_verb_find(const char *name, const struct cli_verb **ret_verb, struct hutch_error *err)
+{
+    struct cli_suggestion suggestion = {.word = name};
+    for (size_t i = 0; i < CLI_COUNT(verbs); i++) {
+        if (!strcmp(verbs[i]->name, name)) {
+            *ret_verb = verbs[i];
+            return 0;
+        }
+        cli_suggestion_offer(&suggestion, verbs[i]->name);
+    }
+    if (suggestion.best)
+        return cli_fail(err, HUTCH_E_INVALID, "unknown command '%.64s'; did you mean '%s'?", name,
+                        suggestion.best);
+    if (name[0] == '-')
+        return cli_fail(err, HUTCH_E_INVALID,
+                        "unknown flag '%.64s'; flags follow the command, as in 'hutch run %.64s'",
+                        name, name);
+    return cli_fail(err, HUTCH_E_INVALID,
+                    "unknown command '%.64s'; 'hutch help' lists them, and 'hutch run -- PROGRAM' "
+                    "runs a program",
+                    name);
+}
+
+/* With one of 0-2 closed, the next pipe or cgroup file would take its number and be written to as
+ * if it were standard output. */
+static int open_missing_stdio(struct hutch_error *err)
+{
+    for (;;) {
+        int fd = open("/dev/null", O_RDWR);
+        if (fd < 0)
+            return cli_fail_errno(err, errno, "open '/dev/null'");
+        if (fd <= STDERR_FILENO)
+            continue;
+        (void)close(fd);
+        return 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    const struct cli_verb *verb = NULL;
+    if (argc > 0 && !strcmp(argv[0], HUTCH_KEEPER_NAME))
+        return hutch_keeper_main();
+    if (open_missing_stdio(&err) < 0)
+        return cli_report(&err);
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error to report, not an end */
+    (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow any more */
+    if (argc < 2)
+        return cli_help_overview();
+    if (cli_handover(argv, &err) < 0 || cli_verb_find(resolve_alias(argv[1]), &verb, &err) < 0)
+        return cli_report(&err);
+    return verb->run(verb, argc - 1, argv + 1);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/spec_flags.h"
+
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/spec_file.h"
+
+/* The library names the field ("limits.memory: ..."); the person typed a flag. */
+static int fail_flag(const struct cli_option *option, struct hutch_error *err)
+{
+    struct hutch_error cause = *err;
+    size_t length = strlen(option->field);
+    const char *text = cause.msg;
+    if (!strncmp(text, option->field, length) && !strncmp(text + length, ": ", 2))
+        text += length + 2;
+    (void)cli_fail(err, cause.code, "--%s: %.440s", option->name, text);
+    err->os_errno = cause.os_errno;
+    return -(int)cause.code;
+}
+
+static int apply_fields(const struct cli_options *options, int argc, char **argv,
+                        struct hutch_spec *spec, struct hutch_error *err)
+{
+    struct cli_cursor cursor = {.options = options, .argc = argc, .argv = argv, .index = 1};
+    for (;;) {
+        const struct cli_option *option = NULL;
+        const char *value = NULL;
+        int failed = cli_cursor_next(&cursor, &option, &value, err);
+        if (failed || !option)
+            return failed;
+        if (option->kind != CLI_OPTION_FIELD)
+            continue;
+        if (hutch_spec_set(spec, option->field, value ? value : "true", err) < 0)
+            return fail_flag(option, err);
+    }
+}
+
+int cli_spec_build(const struct cli_options *options, int argc, char **argv, const char *path,
+                   char **command, struct hutch_spec **ret_spec, struct hutch_error *err)
+{
+    struct hutch_spec *spec = NULL;
+    size_t words = 0;
+    int failed = hutch_spec_new(&spec, err);
+    if (!failed && path)
+        failed = cli_spec_read(spec, path, err);
+    if (!failed)
+        failed = apply_fields(options, argc, argv, spec, err);
+    while (command[words])
+        words++;
+    if (!failed && words)
+        failed = hutch_spec_set_command(spec, words, (const char *const *)command, err);
+    if (failed) {
+        hutch_spec_free(spec);
+        return failed;
+    }
+    *ret_spec = spec;
+    return 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands without a cgroup, told apart by their ancestors.
+ *
+ * Where an ordinary user has no cgroups, a command of a sandbox that stays is started by a guard: a
+ * child of PID 1 that is a subreaper. Whatever the command does (fork twice, setsid), each of its
+ * processes stays below its guard, and when the guard has no child left, nothing of the command is.
+ * So every process of the sandbox is below the guard of its command. The command may have the
+ * guard's own uid and kill it: then its processes become PID 1's, which has no children but guards
+ * and kills them all.
+ *
+ * To end a command its processes are first stopped, until no more appear, then killed: who is
+ * stopped does not fork. The limit on processes, which counts the stopped ones, bounds the race. */
+#include "init/init.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "init/sys.h"
+
+#define STOP_ROUNDS 50
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    char state;
+};
+
+struct processes {
+    struct process *items; /* in the order of their numbers */
+    size_t count;
+};
+
+/* ---- the guard ------------------------------------------------------------------------------- */
+
+struct session *sessions_map(void)
+{
+    void *table = mmap(NULL, INIT_MAX_SESSIONS * sizeof(struct session), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return table == MAP_FAILED ? NULL : table;
+}
+
+static int tell_start(struct session *session, const struct spawn_stdio *stdio, uint64_t time_us)
+{
+    struct init_message message = {.type = INIT_SPAWNED,
+                                   .time_us = time_us,
+                                   .session = session->number,
+                                   .value = session->leader};
+    return message_send(&message, &stdio->terminal, stdio->terminal >= 0 ? 1 : 0);
+}
+
+/* Until nothing is left of the command. */
+static void watch(struct session *session)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, 0)) > 0 || errno == EINTR) {
+        if (pid <= 0 || pid != session->leader)
+            continue;
+        struct init_message message = {
+            .type = INIT_EXITED, .value = status, .session = session->number};
+        session->leader = 0;
+        session->reported = true;
+        if (message_send(&message, NULL, 0) < 0)
+            return;
+    }
+}
+
+pid_t guard_start(struct session *session, const struct init_spawn *spawn,
+                  struct spawn_stdio *stdio, uint64_t time_us)
+{
+    struct failure failure = {.stage = INIT_STAGE_FORK, .session = session->number};
+    pid_t guard = fork();
+    if (guard != 0)
+        return guard;
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) {
+        pid_t leader = spawn_command(spawn, stdio, &failure);
+        session->leader = leader > 0 ? leader : 0;
+    }
+    session->reported = !session->leader;
+    int status = session->leader ? tell_start(session, stdio, time_us) : failure_send(&failure);
+    (void)sys_close_range(INIT_SOCKET_FD + 1, ~0u);
+    if (status == 0)
+        watch(session);
+    _exit(0);
+}
+
+/* ---- finding a command's processes ------------------------------------------------------------
+ */
+
+/* "PID (any name) STATE PARENT ...": the name may hold anything. */
+static bool read_process(int proc, const char *name, struct process *ret_process)
+{
+    char path[32], text[512];
+    (void)snprintf(path, sizeof(path), "%.16s/stat", name);
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    const char *rest = strrchr(text, ')');
+    if (!rest || strlen(rest) < 5)
+        return false;
+    *ret_process =
+        (struct process){(pid_t)strtol(name, NULL, 10), (pid_t)strtol(rest + 4, NULL, 10), rest[2]};
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    pid_t x = ((const struct process *)a)->pid, y = ((const struct process *)b)->pid;
+    return (x > y) - (x < y);
+}
+
+static int list_processes(struct processes *list)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    size_t room = 0;
+    *list = (struct processes){0};
+    if (!proc)
+        return -1;
+    while ((entry = readdir(proc))) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        if (list->count == room) {
+            room = room ? room * 2 : 64;
+            struct process *more = realloc(list->items, room * sizeof(*more));
+            if (!more)
+                break;
+            list->items = more;
+        }
+        list->count += read_process(dirfd(proc), entry->d_name, &list->items[list->count]);
+    }
+    closedir(proc);
+    qsort(list->items, list->count, sizeof(*list->items), by_number);
+    return 0;
+}
+
+/* The child of PID 1 that it descends from; 0 when its line ends in one who is gone by now. */
+static pid_t top_of(const struct processes *list, const struct process *process)
+{
+    for (size_t steps = 0; process && steps <= list->count; steps++) {
+        if (process->parent == 1)
+            return process->pid;
+        struct process key = {.pid = process->parent};
+        process = bsearch(&key, list->items, list->count, sizeof(key), by_number);
+    }
+    return 0;
+}
+
+/* Those of one command, or of all whose guard was killed (guard 0). Returns how many it met that
+ * were neither stopped nor dead. */
+static size_t signal_below(const struct session *table, size_t limit, pid_t guard, int number,
+                           size_t *ret_seen)
+{
+    struct processes list;
+    size_t awake = 0;
+    *ret_seen = 0;
+    if (list_processes(&list) < 0)
+        return 0;
+    for (size_t i = 0; i < list.count; i++) {
+        const struct process *process = &list.items[i];
+        pid_t top = process->pid == 1 ? 0 : top_of(&list, process);
+        bool is_guarded = false;
+        for (size_t j = 0; j < limit && !guard; j++)
+            is_guarded |= table[j].pid == top && !table[j].is_lost;
+        if (!top || is_guarded || (guard && top != guard) || process->pid == guard ||
+            process->state == 'Z' || process->state == 'X')
+            continue;
+        ++*ret_seen;
+        awake += process->state != 'T' && process->state != 't';
+        (void)kill(process->pid, number);
+    }
+    free(list.items);
+    return awake;
+}
+
+size_t guard_kill(const struct session *table, size_t limit, pid_t guard)
+{
+    size_t seen;
+    for (int i = 0; i < STOP_ROUNDS; i++)
+        if (!signal_below(table, limit, guard, SIGSTOP, &seen))
+            break;
+    (void)signal_below(table, limit, guard, SIGKILL, &seen);
+    if (guard)
+        (void)kill(guard, SIGCONT); /* the command may have stopped it */
+    return seen;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the sandbox's file tree from the plan: grab the host's trees while they are still in
+ * sight, make the writable layer, put the root together on top of it, and leave the old root for
+ * good. */
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "init/sys.h"
+
+/* Any directory that is sure to exist serves to hang the new root on until pivot_root; the host's
+ * own tree is untouched, for this mount namespace is private. */
+#define STAGING "/proc"
+
+static int fail(struct sandbox *box, uint32_t stage)
+{
+    box->failure.stage = stage;
+    return -1;
+}
+
+/* With the caller's own rights: the path is cloned here, not by the keeper. Kernel rule: in a user
+ * namespace a mount with others below it can only be cloned together with them. */
+static int clone_path(const char *path)
+{
+    unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+    int fd = sys_open_tree(AT_FDCWD, path, flags);
+    if (fd < 0 && errno == EINVAL)
+        fd = sys_open_tree(AT_FDCWD, path, flags | SYS_AT_RECURSIVE);
+    return fd;
+}
+
+int tree_restrict(int tree, uint32_t attrs)
+{
+    struct mount_attr attr = {.attr_set = attrs, .propagation = SYS_MS_PRIVATE};
+    return sys_mount_setattr(tree, SYS_AT_RECURSIVE, &attr);
+}
+
+static int grab_path(const char *path, uint32_t attrs)
+{
+    int fd = clone_path(path);
+    return fd < 0 || tree_restrict(fd, attrs) < 0 ? -1 : fd;
+}
+
+static int grab_trees(struct sandbox *box, const struct init_plan *plan)
+{
+    const struct init_tree *trees = blob_at(plan, plan->trees);
+    int received[INIT_MAX_TREES];
+    uint32_t next = 0;
+    memcpy(received, box->trees, sizeof(received));
+    for (uint32_t i = 0; i < plan->tree_count; i++) {
+        if (trees[i].absent) {
+            box->trees[i] = -1;
+            continue;
+        }
+        if (!trees[i].path) {
+            if (next >= box->tree_count)
+                return fail(box, INIT_STAGE_PROTOCOL);
+            box->trees[i] = received[next++];
+            continue;
+        }
+        box->trees[i] = grab_path(blob_at(plan, trees[i].path), trees[i].attrs);
+        if (box->trees[i] < 0 && !trees[i].optional) {
+            box->failure.step = i;
+            return fail(box, INIT_STAGE_GRAB);
+        }
+    }
+    return 0;
+}
+
+static int make_writable(const struct init_plan *plan)
+{
+    int fs = sys_fsopen("tmpfs");
+    if (fs < 0)
+        return -1;
+    const char *option = blob_at(plan, plan->writable_opts);
+    while (option && *option) {
+        const char *value = option + strlen(option) + 1;
+        if (sys_fsconfig_set(fs, option, value) < 0)
+            return -1;
+        option = value + strlen(value) + 1;
+    }
+    int mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    close(fs);
+    return mount;
+}
+
+int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs)
+{
+    if (fchdir(at) < 0)
+        return -1;
+    int fs = sys_fsopen("overlay");
+    if (fs < 0)
+        return -1;
+    /* userxattr: in a user namespace overlayfs may not use its trusted.* attributes */
+    if (sys_fsconfig_set(fs, "lowerdir", lower) < 0 ||
+        sys_fsconfig_set(fs, "upperdir", upper) < 0 || sys_fsconfig_set(fs, "workdir", work) < 0 ||
+        sys_fsconfig_set(fs, "userxattr", NULL) < 0)
+        return -1;
+    int mount = sys_fsmount(fs, attrs);
+    close(fs);
+    return mount;
+}
+
+int layer_mkdir(int writable, const char *name)
+{
+    int status = mkdirat(writable, name, 0755);
+    return status < 0 && errno == EEXIST ? 1 : status;
+}
+
+/* The root filesystem is an overlay: given tree below, the writable layer's own directories above.
+ */
+static int make_overlay_root(struct sandbox *box, int lower)
+{
+    static const char *const names[] = {"lower", "upper", "work", "root", "empty"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (layer_mkdir(box->writable, names[i]) < 0)
+            return -1;
+    if (sys_move_mount(lower, box->writable, "lower") < 0)
+        return -1;
+    int root = overlay_mount(box->writable, "lower", "upper", "work",
+                             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (root < 0 || sys_move_mount(root, box->writable, "root") < 0)
+        return -1;
+    box->root = root;
+    return 0;
+}
+
+/* Without an overlay the writable layer is the root, unless it has directories to hide: then its
+ * "root" is. */
+static int make_inner_root(struct sandbox *box)
+{
+    if (layer_mkdir(box->writable, "empty") < 0 || layer_mkdir(box->writable, "root") < 0)
+        return -1;
+    box->root = sys_open_tree(box->writable, "root", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    return box->root < 0 ? -1 : sys_move_mount(box->root, box->writable, "root");
+}
+
+static int make_root(struct sandbox *box, const struct init_plan *plan)
+{
+    box->writable =
+        plan->writable_tree >= 0 ? box->trees[plan->writable_tree] : make_writable(plan);
+    if (box->writable < 0 || sys_move_mount(box->writable, AT_FDCWD, STAGING) < 0)
+        return fail(box, INIT_STAGE_WRITABLE);
+    box->root = box->writable;
+    if (plan->keeps_writable) {
+        box->kept = sys_open_tree(box->writable, "",
+                                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | SYS_AT_EMPTY_PATH);
+        if (box->kept < 0)
+            return fail(box, INIT_STAGE_WRITABLE);
+    }
+    if (plan->lower_tree >= 0 && make_overlay_root(box, box->trees[plan->lower_tree]) < 0)
+        return fail(box, INIT_STAGE_OVERLAY);
+    if (plan->lower_tree < 0 && plan->hide_writable && make_inner_root(box) < 0)
+        return fail(box, INIT_STAGE_WRITABLE);
+    return 0;
+}
+
+/* pivot_root(".", "."): the old root ends up stacked on the new one and is taken off at once. */
+static int leave_old_root(struct sandbox *box)
+{
+    if (fchdir(box->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+        syscall(SYS_umount2, ".", SYS_MNT_DETACH) < 0 || chdir("/") < 0)
+        return fail(box, INIT_STAGE_PIVOT);
+    return 0;
+}
+
+static int raise_loopback(void)
+{
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    int status = ioctl(fd, SIOCSIFFLAGS, &request);
+    close(fd);
+    return status;
+}
+
+static int apply_steps(struct sandbox *box, const struct init_plan *plan)
+{
+    const struct init_step *steps = blob_at(plan, plan->steps);
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        if (step_apply(box, plan, &steps[i]) < 0 && !(steps[i].flags & INIT_STEP_OPTIONAL)) {
+            box->failure.step = i;
+            return fail(box, INIT_STAGE_STEP);
+        }
+    }
+    return 0;
+}
+
+int sandbox_build(struct sandbox *box, const struct init_plan *plan)
+{
+    if (grab_trees(box, plan) < 0 || make_root(box, plan) < 0 || apply_steps(box, plan) < 0)
+        return -1;
+    if (plan->artifacts) {
+        box->artifacts =
+            target_open(box, blob_at(plan, plan->artifacts), O_RDONLY | O_DIRECTORY, true);
+        if (box->artifacts < 0)
+            return fail(box, INIT_STAGE_STEP);
+    }
+    if (leave_old_root(box) < 0)
+        return -1;
+    const char *hostname = blob_at(plan, plan->hostname);
+    if (sethostname(hostname, strlen(hostname)) < 0)
+        return fail(box, INIT_STAGE_HOSTNAME);
+    if (raise_loopback() < 0)
+        return fail(box, INIT_STAGE_LOOPBACK);
+    return 0;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From PID 1 to the command, as a recipe: session, descriptors, limits, identity, capabilities,
+ * directory, filter, exec. The child is a vfork: it shares this process's memory until exec, so it
+ * reports a failure by writing it down, and it uses bare system calls where the C library would
+ * touch state of its own. */
+#include "init/init.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <termios.h>
+
+#include "init/sys.h"
+#include "seccomp_filter.h"
+
+#define INIT_PATH_MAX 4096
+#define PROGRAM_FD 3
+
+struct child {
+    const struct init_spawn *spawn;
+    const struct spawn_stdio *stdio;
+    char **argv;
+    char **envp;
+    volatile int os_errno;
+    volatile uint32_t stage;
+};
+
+static int enter_session(const struct child *child)
+{
+    if (setsid() < 0)
+        return -1;
+    return child->spawn->terminal ? ioctl(child->stdio->fds[0], TIOCSCTTY, 0) : 0;
+}
+
+/* A process that writes "0" moves itself. */
+static int enter_groups(const struct child *child)
+{
+    for (uint32_t i = 0; i < child->stdio->group_count; i++)
+        if (write(child->stdio->groups[i], "0", 1) != 1)
+            return -1;
+    return 0;
+}
+
+static int place_stdio(const struct child *child)
+{
+    for (int i = 0; i < 3; i++)
+        if (dup2(child->stdio->fds[i], i) < 0)
+            return -1;
+    if (child->stdio->program < 0)
+        return sys_close_range(3, ~0u);
+    return dup3(child->stdio->program, PROGRAM_FD, O_CLOEXEC) < 0 ? -1 : sys_close_range(4, ~0u);
+}
+
+static int apply_rlimits(const struct child *child)
+{
+    for (int i = 0; i < INIT_RLIMITS; i++)
+        if (syscall(SYS_prlimit64, 0, i, &child->spawn->rlimits[i], NULL) < 0)
+            return -1;
+    return child->spawn->nice ? setpriority(PRIO_PROCESS, 0, child->spawn->nice) : 0;
+}
+
+static int become_user(const struct child *child)
+{
+    const struct init_spawn *spawn = child->spawn;
+    if (spawn->set_groups && syscall(SYS_setgroups, 0, NULL) < 0)
+        return -1;
+    if (syscall(SYS_setresgid, spawn->gid, spawn->gid, spawn->gid) < 0)
+        return -1;
+    return (int)syscall(SYS_setresuid, spawn->uid, spawn->uid, spawn->uid);
+}
+
+static int set_capabilities(uint32_t kept)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {
+        {.effective = kept, .permitted = kept, .inheritable = kept}};
+    return (int)syscall(SYS_capset, &header, sets);
+}
+
+/* What copies files of any owner: over the sandbox's own files, not over those of the host. */
+static const int file_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER};
+
+static int keep_file_capabilities(void)
+{
+    uint32_t kept = 0;
+    for (size_t i = 0; i < sizeof(file_capabilities) / sizeof(file_capabilities[0]); i++)
+        kept |= 1u << file_capabilities[i];
+    if (set_capabilities(kept) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(file_capabilities) / sizeof(file_capabilities[0]); i++)
+        if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, file_capabilities[i], 0, 0) <
+            0)
+            return -1;
+    return 0;
+}
+
+static int drop_capabilities(const struct child *child)
+{
+    if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+        return -1;
+    if (child->spawn->keeps_files ? keep_file_capabilities() < 0 : set_capabilities(0) < 0)
+        return -1;
+    return (int)syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+static int enter_workdir(const struct child *child)
+{
+    return chdir(blob_at(child->spawn, child->spawn->workdir));
+}
+
+static int install_filter(void)
+{
+    struct sock_fprog program = {.len = HUTCH_SECCOMP_FILTER_LENGTH,
+                                 .filter = (struct sock_filter *)(uintptr_t)hutch_seccomp_filter};
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+/* Where the host pipes core dumps into a program (systemd-coredump, apport), the kernel ignores a
+ * limit of 0 and stops only at exactly 1 byte. There that is the limit, and it is pinned: asking
+ * for another one succeeds and changes nothing, so that programs which want no dumps (gpg,
+ * ssh-agent) are content. */
+static int pin_core_limit(void)
+{
+#define ARGUMENT(n) ((uint32_t)(offsetof(struct seccomp_data, args) + (n) * sizeof(uint64_t)))
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setrlimit, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 9),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(1)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 7),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 ARGUMENT(2)), /* both halves of the pointer: a query has none */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(2) + 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+#undef ARGUMENT
+    struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+/* As a shell looks: each directory of PATH in turn; "found but not allowed" is remembered over "not
+ * there". */
+static void search_and_exec(const struct child *child)
+{
+    const char *name = child->argv[0];
+    const char *search = blob_at(child->spawn, child->spawn->search);
+    int remembered = ENOENT;
+    if (child->stdio->program >= 0) {
+        syscall(SYS_execveat, PROGRAM_FD, "", child->argv, child->envp, AT_EMPTY_PATH);
+        return;
+    }
+    if (strchr(name, '/')) {
+        execve(name, child->argv, child->envp);
+        return;
+    }
+    size_t name_length = strlen(name);
+    while (search && *search) {
+        char path[INIT_PATH_MAX];
+        size_t length = strcspn(search, ":");
+        if (length && length + name_length + 2 <= sizeof(path)) {
+            memcpy(path, search, length);
+            path[length] = '/';
+            memcpy(path + length + 1, name, name_length + 1);
+            execve(path, child->argv, child->envp);
+            if (errno != ENOENT && errno != ENOTDIR)
+                remembered = errno;
+        }
+        search += length + (search[length] == ':');
+    }
+    errno = remembered;
+}
+
+static int unblock_signals(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The order matters: what needs privilege first, the directory with the user's own rights, the
+ * filter last. */
+static _Noreturn void child_main(struct child *child)
+{
+    if (child->stage = INIT_STAGE_SESSION, enter_session(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_CGROUP, enter_groups(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_STDIO, place_stdio(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_RLIMITS, apply_rlimits(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_CREDENTIALS, become_user(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_CAPABILITIES, drop_capabilities(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_WORKDIR, enter_workdir(child) < 0)
+        goto failed;
+    if (child->stage = INIT_STAGE_SECCOMP, unblock_signals() < 0)
+        goto failed;
+    if ((child->spawn->pin_core_limit && pin_core_limit() < 0) || install_filter() < 0)
+        goto failed;
+    child->stage = INIT_STAGE_EXEC;
+    search_and_exec(child);
+failed:
+    child->os_errno = errno;
+    _exit(125);
+}
+
+static char **string_vector(const void *blob, uint32_t offset, uint32_t count)
+{
+    const uint32_t *offsets = blob_at(blob, offset);
+    char **vector = malloc((count + 1) * sizeof(*vector));
+    if (!vector)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        vector[i] = (char *)(uintptr_t)blob_at(blob, offsets[i]);
+    vector[count] = NULL;
+    return vector;
+}
+
+/* A terminal of the sandbox's own devpts, so that its name exists inside. It belongs to the user
+ * who gets it. */
+static int open_terminal(const struct init_spawn *spawn, struct spawn_stdio *stdio)
+{
+    struct winsize size = {.ws_row = spawn->rows, .ws_col = spawn->columns};
+    int unlocked = 0;
+    int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0)
+        return -1;
+    if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+        return -1;
+    int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0 ||
+        fchown(slave, spawn->uid, (gid_t)-1) < 0)
+        return -1;
+    stdio->terminal = master;
+    stdio->fds[0] = stdio->fds[1] = stdio->fds[2] = slave;
+    return 0;
+}
+
+pid_t spawn_command(const struct init_spawn *spawn, struct spawn_stdio *stdio,
+                    struct failure *failure)
+{
+    if (spawn->terminal && open_terminal(spawn, stdio) < 0) {
+        failure->stage = INIT_STAGE_TERMINAL;
+        return -1;
+    }
+    struct child child = {
+        .spawn = spawn,
+        .stdio = stdio,
+        .argv = string_vector(spawn, spawn->argv, spawn->argc),
+        .envp = string_vector(spawn, spawn->envp, spawn->envc),
+        .stage = INIT_STAGE_FORK,
+    };
+    pid_t pid = child.argv && child.envp ? vfork() : -1;
+    if (pid == 0)
+        child_main(&child);
+    int saved = errno;
+    free(child.argv);
+    free(child.envp);
+    if (pid < 0 || child.os_errno) {
+        failure->stage = child.stage;
+        errno = pid < 0 ? saved : child.os_errno;
+        return -1;
+    }
+    return pid;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public entry points: check the spec, choose the backend, refuse what would be ignored, and
+ * pass it on. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "hutch/hutch.h"
+#include "libhutch/promises.h"
+#include "util/error.h"
+
+const char *hutch_version(void)
+{
+    return HUTCH_VERSION;
+}
+
+static int allowed_missing(const struct hutch_spec *spec, hutch_promise_set *ret_set,
+                           struct hutch_error *err)
+{
+    *ret_set = 0;
+    for (size_t i = 0; i < spec->allow_missing.count; i++) {
+        hutch_promise_set set;
+        if (hutch_promise_parse(spec->allow_missing.items[i], &set, err) < 0)
+            return -(int)err->code;
+        *ret_set |= set;
+    }
+    return 0;
+}
+
+/* A default that this host cannot keep is refused like one that was asked for: the caller must know
+ * and agree. The inodes of a pool without inode quotas are the exception when nobody asked: there
+ * their bytes count, and the result says so. */
+int hutch_promises_check(const struct hutch_spec *spec, const struct hutch_probe *probe,
+                         hutch_promise_set *ret_missing, struct hutch_error *err)
+{
+    hutch_promise_set enforced = probe->enforces;
+    hutch_promise_set allowed;
+    if (allowed_missing(spec, &allowed, err) < 0)
+        return -(int)err->code;
+    *ret_missing = hutch_promises_required(spec) & ~enforced;
+    if (enforced & HUTCH_PROMISE_BIT(DISK) && !hutch_spec_is_set(spec, "limits.inodes"))
+        allowed |= HUTCH_PROMISE_BIT(INODES);
+    hutch_promise_set refused = *ret_missing & ~allowed;
+    if (!refused)
+        return 0;
+    char names[128] = "";
+    char flags[256] = "";
+    for (unsigned i = 0; i < HUTCH_PROMISE_COUNT; i++) {
+        if (!(refused & UINT32_C(1) << i))
+            continue;
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+                       hutch_promise_name((enum hutch_promise)i));
+        used = strlen(flags);
+        (void)snprintf(flags + used, sizeof(flags) - used, " --allow-missing %s",
+                       hutch_promise_name((enum hutch_promise)i));
+    }
+    return hutch_fail(
+        err, HUTCH_E_UNENFORCEABLE, 0,
+        "limit %s cannot be enforced here%s%s; 'hutch doctor' tells what fixes it, or accept it "
+        "with%s",
+        names, probe->why[0] ? ": " : "", probe->why, flags);
+}
+
+/* A caller built with an older header has fewer fields: the others have their defaults. One built
+ * with a newer header may ask for something we do not know, which must not be ignored. */
+static const struct hutch_run_options *known_options(const struct hutch_run_options *given,
+                                                     struct hutch_run_options *defaults,
+                                                     struct hutch_error *err)
+{
+    const size_t first_version = offsetof(struct hutch_run_options, userdata) + sizeof(void *);
+    if (given->size < first_version || given->size > sizeof(*given)) {
+        hutch_fail(err, HUTCH_E_INVALID, 0,
+                   "hutch_run_options has size %zu instead of %zu to %zu; start from "
+                   "HUTCH_RUN_OPTIONS_INIT, with the header of this library",
+                   given->size, first_version, sizeof(*given));
+        return NULL;
+    }
+    memcpy(defaults, given, given->size);
+    return defaults;
+}
+
+int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *options,
+              struct hutch_result **ret_result, struct hutch_error *err)
+{
+    struct hutch_error scratch = HUTCH_ERROR_INIT;
+    struct hutch_run_options defaults = HUTCH_RUN_OPTIONS_INIT;
+    struct hutch_probe probe;
+    hutch_promise_set missing = 0;
+    if (!err)
+        err = &scratch;
+    options = options ? known_options(options, &defaults, err) : &defaults;
+    if (!options)
+        return -(int)err->code;
+    if (hutch_spec_validate(spec, err) < 0)
+        return -(int)err->code;
+    const struct hutch_backend_ops *backend = hutch_backend_find(spec->backend, err);
+    if (!backend || backend->probe(spec, &probe, err) < 0 ||
+        hutch_promises_check(spec, &probe, &missing, err) < 0)
+        return -(int)err->code;
+    return backend->run(spec, options, &probe, missing, ret_result, err);
+}
+
+int hutch_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *err)
+{
+    for (size_t i = 0; hutch_backends[i]; i++)
+        if (hutch_backends[i]->doctor(on_check, userdata, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
+int hutch_gc(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err)
+{
+    for (size_t i = 0; hutch_backends[i]; i++)
+        if (hutch_backends[i]->gc(dry_run, on_item, userdata, err) < 0)
+            return -(int)err->code;
+    return 0;
+}

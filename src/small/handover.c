@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/handover.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "cli/spec_file.h"
+
+/* Where the complete program is, seen from this one: beside it in a build tree, in libexec when
+ * installed. */
+static const char *const places[] = {"hutch-full", "../libexec/hutch/hutch-full"};
+
+/* The path that a --spec gives, NULL when the word is no --spec or none follows. */
+static const char *spec_path(char *const *word)
+{
+    if (!strcmp(*word, "--spec"))
+        return word[1];
+    return strncmp(*word, "--spec=", 7) != 0 ? NULL : *word + 7;
+}
+
+/* A document may be YAML unless its name says that it is JSON. It is not opened to find out: what
+ * comes through a pipe can be read only once. */
+static bool may_read_yaml(char **argv)
+{
+    for (char **word = argv + 1; *word && strcmp(*word, "--"); word++) {
+        const char *path = spec_path(word);
+        if (path && !cli_spec_is_named_json(path))
+            return true;
+    }
+    return false;
+}
+
+int cli_handover(char **argv, struct hutch_error *err)
+{
+    char self[PATH_MAX];
+    if (!may_read_yaml(argv))
+        return 0;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length < 0)
+        return cli_fail(err, HUTCH_E_SYSTEM, "find hutch's own directory: %s", strerror(errno));
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        char path[PATH_MAX + 64];
+        (void)snprintf(path, sizeof(path), "%s/%s", self, places[i]);
+        (void)execv(path, argv);
+    }
+    return cli_fail(
+        err, HUTCH_E_NOT_FOUND,
+        "'--spec' with a document that may be YAML needs the program 'hutch-full' beside 'hutch' "
+        "or "
+        "in libexec/hutch, and it is not there; build or install hutch again, or give the document "
+        "as JSON in a file that ends in '.json'");
+}
