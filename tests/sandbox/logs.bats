@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What commands in the background say: recorded, read from any offset, bounded, and there after everything else has gone.
+
+load ../lib
+load ../integration/words
+load words
+
+@test "the sandbox's own command: its log, while it runs and after a stop" {
+    create box -- sh -c 'echo out; echo err >&2; echo more; sleep 60'
+    until_true 5 eval 'hutch logs box 2>/dev/null | grep -q more'
+    call logs box
+    same stdout "out more" "$(xargs <"$WORK/out")"
+    same stderr err "$(cat "$WORK/said")"
+    same "one stream" err "$(hutch logs --stream stderr box 2>&1 >/dev/null)"
+    same "the other" "out more" "$(hutch logs --stream stdout box 2>&1 | xargs)"
+    same tail more "$(hutch logs --stream stdout --tail 1 box)"
+    same "from an offset" "ut more" "$(hutch logs --stream stdout --from 1 box | xargs)"
+    hutch stop --grace 0s box
+    same "after the stop" "out more" "$(hutch logs --stream stdout box | xargs)"
+    hutch rm box
+}
+
+@test "since: what was said lately" {
+    create box -- sh -c 'echo old; sleep 2; echo new; sleep 60'
+    until_true 6 eval 'hutch logs box | grep -q new'
+    same "the last second and a half" new "$(hutch logs --since 1500ms box)"
+    hutch rm -f box
+}
+
+@test "follow: every line as it comes, until the command has ended" {
+    create box -- sh -c 'for i in 1 2 3 4 5; do echo $i; sleep 0.2; done'
+    same lines "1 2 3 4 5" "$(timeout 10 cat <(hutch logs -f box) | xargs)"
+    hutch rm -f box
+}
+
+@test "exec -d and --attach: all of it, the end of it, from any offset, several at once" {
+    create box
+    local id
+    id=$(hutch exec -d box -- sh -c 'seq 1000; sleep 1; seq 1001 2000; exit 5')
+    (status=0; hutch exec --attach "$id" box >"$WORK/a" 3>&- || status=$?; echo "$status" >"$WORK/a.status") &
+    (status=0; hutch exec --attach "$id" --from 3893 box >"$WORK/b" 3>&- || status=$?; echo "$status" >"$WORK/b.status") &
+    wait
+    seq 2000 | cmp - "$WORK/a"
+    seq 1001 2000 | cmp - "$WORK/b"
+    same "ends" "5 5" "$(cat "$WORK/a.status" "$WORK/b.status" | xargs)"
+    # again, after its end
+    call exec --attach "$id" --from 8892 box
+    same "its end again" 5 "$status"
+    same "beyond its last byte but one" "" "$(xargs <"$WORK/out")"
+    call_json exec --attach "$id" box
+    ended exited 5 null
+    call exec --attach 0123456789abcdef box
+    same status 125 "$status"
+    call exec --attach ../../log box
+    same status 125 "$status"
+    call exec --attach "$id" --from nonsense box
+    refused 125 "is not an offset"
+    hutch rm -f box
+}
+
+@test "a background child that keeps stdout open: the result is not delayed, its later output is in the log" {
+    create box
+    local id before
+    before=$(now_ms)
+    id=$(hutch exec -d box -- sh -c '(sleep 1.5; echo later) & echo now; exit 3')
+    call_json exec --attach "$id" box
+    between "ms until the result" 0 1300 $(($(now_ms) - before))
+    same status 3 "$status"
+    same held_pipes true "$(field .held_pipes)"
+    call exec --attach "$id" box
+    between "ms until the output so far was there" 0 1400 $(($(now_ms) - before))
+    same "status again" 3 "$status"
+    same "its output so far" now "$(cat "$WORK/out")"
+    until_true 5 eval "hutch logs --exec $id box | grep -q later"
+    same "all of it" "now later" "$(hutch logs --exec "$id" box | xargs)"
+    hutch rm -f box
+}
+
+@test "logs and ends survive a kill -9 of the keeper" {
+    create box
+    local id other
+    id=$(hutch exec -d box -- sh -c 'seq 5000; exit 4')
+    call exec --attach "$id" box
+    other=$(hutch exec -d box -- sh -c 'seq 777; sleep 60')
+    until_true 5 eval "hutch logs --exec $other box | grep -q 777"
+    kill -9 "$(keeper_of box)"
+    until_true 5 eval '! is box running'
+    same "reason" keeper_died "$(reason_of box)"
+    hutch logs --exec "$id" box | cmp - <(seq 5000)
+    hutch logs --exec "$other" box | cmp - <(seq 777)
+    call exec --attach "$id" box
+    same "the end that was recorded" 4 "$status"
+    call exec --attach "$other" box
+    same "an end that nobody saw" 125 "$status"
+    says "the sentence" "its keeper died before"
+    after_kill9
+    hutch rm -f box
+}
+
+@test "log-limit: the oldest goes, what is lost is told, the newest is whole" {
+    create box --log-limit 1m -- sh -c 'seq 1000000; sleep 60'
+    until_true 20 eval 'hutch logs --tail 1 box 2>/dev/null | grep -qx 1000000'
+    call logs box
+    says "what is lost" "[0-9]+ bytes of output are no longer there"
+    tail -n 1000 "$WORK/out" | cmp - <(seq 999001 1000000)
+    between "bytes on disk" 1 2200000 "$(du -sb "$(home_of box)/log" | cut -f1)"
+    hutch rm -f box
+}
+
+@test "reattaching loses no byte, however often the reader is killed" {
+    # HUTCH_REATTACH_LINES=100000000 is 1 GiB
+    create box --log-limit 2g
+    user_dir fixtures >/dev/null
+    cp "$FIXTURES/reattach.py" "$WORK/fixtures/"
+    chmod 644 "$WORK/fixtures/reattach.py"
+    caller "$PYTHON" "$WORK/fixtures/reattach.py" "$HUTCH" box "${HUTCH_REATTACH_LINES:-4000000}" 50
+    hutch rm -f box
+}
