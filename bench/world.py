@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bench makes in the world, and takes away again whatever happens.
+
+Everything lives under one temporary directory and in cgroups whose name is unique to this run. Processes are
+ended by the ids they were started with, never by name.
+"""
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CGROUP_ROOT = "/sys/fs/cgroup"
+
+
+class Unavailable(Exception):
+    """A peer or a measurement is not possible here; the text says why."""
+
+
+def reason_of(done):
+    """The last line a failed command said, or its exit status."""
+    text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = lines[-1][:200] if lines else "no message"
+    return f"exit status {done.returncode}: {said}"
+
+
+def check(argv, **more):
+    """Runs a preparing command; its failure makes what is being prepared unavailable."""
+    more.setdefault("timeout", 120)
+    try:
+        done = subprocess.run(argv, capture_output=True, **more)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"{argv[0]}: {error}") from error
+    if done.returncode != 0:
+        raise Unavailable(f"{os.path.basename(argv[0])}: {reason_of(done)}")
+    return done.stdout
+
+
+def find_program(name, *preferred):
+    """The path of a program; sbin directories count also when they are not in PATH."""
+    for path in preferred:
+        if os.access(path, os.X_OK):
+            return path
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not path:
+        raise Unavailable(f"{name} is not installed")
+    return path
+
+
+class World:
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="hutch-bench-")
+        os.chmod(self.dir, 0o755)  # a sandbox's mapped user must be able to walk through it
+        self.cgroup = os.path.basename(self.dir)
+        self._undo = contextlib.ExitStack()
+        self._undo.callback(self._remove_dir)
+        self._undo.callback(self._remove_cgroups)
+        atexit.register(self.close)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda got, _frame: sys.exit(128 + got))
+
+    def path(self, *parts):
+        return os.path.join(self.dir, *parts)
+
+    def make_dir(self, *parts):
+        path = self.path(*parts)
+        os.makedirs(path, exist_ok=True)
+        return path
+
+    def on_close(self, function, *args):
+        self._undo.callback(function, *args)
+
+    def close(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # cleaning up is not interrupted
+        self._undo.close()
+
+    def _remove_dir(self):
+        self._unmount_beneath()
+        shutil.rmtree(self.dir, ignore_errors=True)
+        if os.path.exists(self.dir):
+            print(f"bench: could not remove {self.dir}", file=sys.stderr)
+
+    def _unmount_beneath(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as table:
+            points = [line.split()[4] for line in table]
+        for point in reversed(points):
+            if point.startswith(self.dir + "/"):
+                subprocess.run(["umount", "-l", point], check=False)
+
+    def _remove_cgroups(self):
+        hierarchies = [CGROUP_ROOT]
+        with contextlib.suppress(OSError):
+            hierarchies += [entry.path for entry in os.scandir(CGROUP_ROOT) if entry.is_dir(follow_symlinks=False)]
+        deadline = time.monotonic() + 5
+        for hierarchy in hierarchies:
+            top = os.path.join(hierarchy, self.cgroup)
+            while os.path.isdir(top) and time.monotonic() < deadline:
+                for group, _, _ in os.walk(top, topdown=False):
+                    with contextlib.suppress(OSError):
+                        os.rmdir(group)
+                time.sleep(0.01)
+
+
+def end_process(process, grace_s=10):
+    """Ends a process that we started: asks, waits, insists."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+
+
+def remove_if_new(path):
+    """Remembers whether a directory was there before; the returned function removes it, when empty, if it was not."""
+    existed = os.path.exists(path)
+
+    def undo():
+        if existed:
+            return
+        for directory, _, _ in os.walk(path, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
+
+    return undo
