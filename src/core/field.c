@@ -88,7 +88,7 @@
       "COUNT", "Open descriptors per process.")                                                    \
     X(SIZE, STAYS, limits.log_bytes, "limits.log", MIB / 4, PIB, "2g", "log-limit", 0, false,      \
       "SIZE",                                                                                      \
-      "Output of a sandbox that stays that its logs keep; beyond it the oldest goes.")             \
+      "Output that each log of a sandbox that stays keeps, and all its ended commands' logs together; beyond it the oldest goes.") \
     X(DURATION_OR_NONE, STAYS_LIVE, ttl_ms, "ttl", 1, 3650 * DAY_MS, "none", "ttl", 0, false,      \
       "DURATION",                                                                                  \
       "Time after its creation at which a sandbox that stays is removed.")                         \

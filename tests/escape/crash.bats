@@ -43,7 +43,7 @@ killed_with() { # NAME ARG...
     line_in "$WORK/out" 'left behind|stopped'
     kill -KILL "$keeper"
     wait "$keeper" || true
-    all_gone_within 1000 "$namespace"
+    all_gone_within 5000 "$namespace"
     hutch gc >/dev/null
     world_is_clean
 }
@@ -84,7 +84,7 @@ killed_with() { # NAME ARG...
     line_in "$WORK/out" "left behind"
     kill -KILL "$keeper" "$init"
     wait "$keeper" || true
-    all_gone_within 1000 "$namespace"
+    all_gone_within 5000 "$namespace"
     hutch gc >/dev/null
     world_is_clean
 }
@@ -98,7 +98,7 @@ killed_with() { # NAME ARG...
     kill -STOP "$keeper"
     kill -KILL "$keeper"
     wait "$keeper" || true
-    all_gone_within 1000 "$namespace"
+    all_gone_within 5000 "$namespace"
     hutch gc >/dev/null
     world_is_clean
 }

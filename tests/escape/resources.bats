@@ -85,7 +85,7 @@ bomb() { result "${@:2}" -- "$PYTHON" -c "$(payload bomb)" $1; } # "KIND ARG..."
     for kind in files directories; do
         began=$(now_ms)
         bomb "$kind" --inodes 100000 --timeout 60s
-        between "ms from the command's end to hutch's, for $kind" 0 6000 $(($(now_ms) - began - $(field .duration_ms)))
+        in_time "ms from the command's end to hutch's, for $kind" 0 6000 $(($(now_ms) - began - $(field .duration_ms)))
     done
     grep -q '^deep' <(field .stdout)
 }
@@ -98,7 +98,7 @@ bomb() { result "${@:2}" -- "$PYTHON" -c "$(payload bomb)" $1; } # "KIND ARG..."
         bomb "$kind" --disk 1g --memory 512m --timeout 100s
         [ "$(field .error.code 2>/dev/null)" != unenforceable ] || skip "this host can have no quota pool"
         same "where $kind were" disk "$(field .isolation.writable_layer)"
-        between "ms from the command's end to hutch's, for $kind" 0 10000 $(($(now_ms) - began - $(field .duration_ms)))
+        in_time "ms from the command's end to hutch's, for $kind" 0 10000 $(($(now_ms) - began - $(field .duration_ms)))
         same "what is left of $kind in the pool" "" "$(ls -A "$HUTCH_HOME/lib/pool")"
     done
     # nobody else of the host can look into it
@@ -158,7 +158,7 @@ for family, kind in ((socket.AF_UNIX, socket.SOCK_DGRAM), (socket.AF_INET, socke
     needs_memory_group
     bomb cpu --cpus 0.5 --timeout 2s
     same reason timeout "$(field .reason)"
-    between "ms of processor time in 2 s" 500 1500 "$(field .usage.cpu_ms)"
+    in_time "ms of processor time in 2 s" 500 1500 "$(field .usage.cpu_ms)"
 }
 
 # The time of some runs, in ms, the longest but one of ten: one may meet with somebody else's work.
@@ -184,7 +184,7 @@ latency() {
         beside=$(latency)
         kill -TERM "$keeper"
         wait "$keeper" || true
-        between "ms beside '$kind', $alone alone" 0 $((alone * 10 + 250)) "$beside"
+        in_time "ms beside '$kind', $alone alone" 0 $((alone * 10 + 250)) "$beside"
     done
 }
 
@@ -202,7 +202,7 @@ dies_in_time() { # TIMEOUT-MS "KIND COUNT ARG..." FLAG...
     namespace=$(namespace_of "$init")
     while kill -0 "$keeper" 2>/dev/null && [ $(($(now_ms) - began)) -lt $((limit + 20000)) ]; do sleep 0.02; done
     # from the start of hutch to its end: set-up, the limit, and the killing
-    between "ms until everything of '$words' was over" "$limit" $((limit + 1500)) $(($(now_ms) - began))
+    in_time "ms until everything of '$words' was over" "$limit" $((limit + 1500)) $(($(now_ms) - began))
     same "processes left of '$words'" "" "$(members "$namespace")"
     wait "$keeper" || true
     same "reason of '$words'" timeout "$(field .reason)"
@@ -228,7 +228,7 @@ dies_in_time() { # TIMEOUT-MS "KIND COUNT ARG..." FLAG...
     init=$(pid1_of "$keeper")
     kill -STOP "$init"
     wait "$keeper" || true
-    between ms 1400 3000 $(($(now_ms) - began))
+    in_time ms 1400 3000 $(($(now_ms) - began))
     same reason timeout "$(field .reason)"
 }
 
@@ -256,7 +256,7 @@ dies_in_time() { # TIMEOUT-MS "KIND COUNT ARG..." FLAG...
         began=$(now_ms)
         result --pids "$MANY" --timeout 60s -- "$PYTHON" -c "$(payload survivors)" $kind 50 end
         same "reason with '$kind'" exited "$(field .reason)"
-        between "ms from the command's end to hutch's, with '$kind'" 0 1500 $(($(now_ms) - began - $(field .duration_ms)))
+        in_time "ms from the command's end to hutch's, with '$kind'" 0 1500 $(($(now_ms) - began - $(field .duration_ms)))
         case $kind in
         sleep | busy | stopped | write) same "held_pipes with '$kind'" true "$(field .held_pipes)" ;;
         quiet) same "held_pipes with '$kind'" false "$(field .held_pipes)" ;;
@@ -274,7 +274,7 @@ for i in range(1000):
         time.sleep(1000)
 print("forked", flush=True)'
     same reason exited "$(field .reason)"
-    between "ms from the command's end to hutch's" 0 3000 $(($(now_ms) - began - $(field .duration_ms)))
+    in_time "ms from the command's end to hutch's" 0 3000 $(($(now_ms) - began - $(field .duration_ms)))
 }
 
 @test "a flood of output from a daemon does not keep hutch from ending" {
@@ -282,5 +282,5 @@ print("forked", flush=True)'
     began=$(now_ms)
     plain --timeout 30s -- sh -c 'yes & yes & echo done'
     same "exit status" 0 "$status"
-    between ms 0 5000 $(($(now_ms) - began))
+    in_time ms 0 5000 $(($(now_ms) - began))
 }

@@ -26,7 +26,7 @@ gone() { [ ! -e "/proc/$1" ]; }
         now_ms >"$WORK/ended"
     }
     same "what it read of one that is silent" 0 "$(cat "$WORK/out")"
-    between "milliseconds" 0 2500 $(($(cat "$WORK/ended") - began))
+    in_time "milliseconds" 0 2500 $(($(cat "$WORK/ended") - began))
     same "what it read of one that is not" 0 "$(echo input | hutch run -- wc -c)"
     echo input >"$WORK/input"
     { hutch run -- true && cat >"$WORK/left"; } <"$WORK/input"
@@ -72,7 +72,7 @@ os.write(1, b"TAIL")'
     codes=("${PIPESTATUS[@]}")
     same "what was read" y "$(cat "$WORK/out")"
     same "exit status" 141 "${codes[0]}"
-    between milliseconds 0 5000 $(($(now_ms) - began))
+    in_time milliseconds 0 5000 $(($(now_ms) - began))
 }
 
 @test "a reader that leaves does not hurt a command that ignores it" {
@@ -93,12 +93,12 @@ os.write(1, b"TAIL")'
     until_true 5 running "$pid"
     init=$(init_of "$pid")
     until_true 5 gone "$init"
-    between "milliseconds until every process is dead" 900 2500 $(($(now_ms) - began))
+    in_time "milliseconds until every process is dead" 900 2500 $(($(now_ms) - began))
     between "VmHWM of hutch in KiB" 100 16384 "$(awk '/VmHWM/ {print $2}' "/proc/$pid/status")"
     status=0
     wait "$pid" || status=$?
     same "exit status" 124 "$status"
-    between "milliseconds until hutch has ended" 900 12000 $(($(now_ms) - began))
+    in_time "milliseconds until hutch has ended" 900 12000 $(($(now_ms) - began))
     kill "$reader"
 }
 running() { [ -n "$(init_of "$1")" ]; }
@@ -122,7 +122,7 @@ print(total)'
     same held_pipes true "$(field .held_pipes)"
     plain -- sh -c 'sleep 20 & echo done'
     same "exit status" 0 "$status"
-    between "milliseconds for both" 0 3000 $(($(now_ms) - began))
+    in_time "milliseconds for both" 0 3000 $(($(now_ms) - began))
     result -- sh -c 'sleep 20 >/dev/null 2>&1 & echo done'
     ended exited 0 null
     same "held_pipes of a silent one" false "$(field .held_pipes)"

@@ -101,13 +101,13 @@ while True:
         began=$(now_ms)
         result --pids 20 -- sh -c 'true | true | true && echo fine'
         ended exited 0 null
-        between "milliseconds of a neighbour" 0 1500 $(($(now_ms) - began))
+        in_time "milliseconds of a neighbour" 0 1500 $(($(now_ms) - began))
     done
     status=0
     wait "$bomb" || status=$?
     same "exit status of the bomb" 124 "$status"
     same "its reason" timeout "$(jq -r .reason "$WORK/bomb")"
-    between "its duration" 3000 4000 "$(jq .duration_ms "$WORK/bomb")"
+    in_time "its duration" 3000 4000 "$(jq .duration_ms "$WORK/bomb")"
 }
 
 @test "pids: threads count too" {
@@ -186,7 +186,7 @@ for _ in range(2):
     needs_memory_group
     result --cpus 0.5 -- "$PYTHON" -c "$SPIN"
     ended exited 0 null
-    between "cpu_ms of two seconds" 300 1350 "$(field .usage.cpu_ms)"
+    in_time "cpu_ms of two seconds" 300 1350 "$(field .usage.cpu_ms)"
 }
 
 @test "cpus: what cannot be limited here is refused unless it is allowed to be missing" {
@@ -261,8 +261,8 @@ while True: os.write(1, b"x" * 65536); os.write(2, b"x" * 65536)'
         began=$(now_ms)
         result --timeout 1s -- "$PYTHON" -c "${trees[$tree]}"
         ended timeout 124 9
-        between "milliseconds until hutch ended, tree $tree" 1000 2000 $(($(now_ms) - began))
-        between "duration_ms, tree $tree" 1000 1500 "$(field .duration_ms)"
+        in_time "milliseconds until hutch ended, tree $tree" 1000 2000 $(($(now_ms) - began))
+        in_time "duration_ms, tree $tree" 1000 1500 "$(field .duration_ms)"
         holds "$tree had started" '.stdout | startswith("ready")'
         world_is_clean
     done
@@ -279,7 +279,7 @@ while True: os.write(1, b"x" * 65536); os.write(2, b"x" * 65536)'
     status=0
     wait "$pid" || status=$?
     ended timeout 124 9
-    between milliseconds 1500 3000 $(($(now_ms) - began))
+    in_time milliseconds 1500 3000 $(($(now_ms) - began))
 }
 running() { [ -n "$(init_of "$1")" ]; }
 
@@ -294,5 +294,5 @@ running() { [ -n "$(init_of "$1")" ]; }
     began=$(now_ms)
     result --timeout 30s -- sh -c 'setsid sh -c "trap : TERM; sleep 60; sleep 60" >/dev/null 2>&1 & exit 6'
     ended exited 6 null
-    between milliseconds 0 2000 $(($(now_ms) - began))
+    in_time milliseconds 0 2000 $(($(now_ms) - began))
 }

@@ -66,7 +66,7 @@ load words
     result --timeout 300ms -- sh -c 'echo before; sleep 30'
     ended timeout 124 9
     same stdout before "$(field .stdout)"
-    between duration_ms 300 1300 "$(field .duration_ms)"
+    in_time duration_ms 300 1300 "$(field .duration_ms)"
 }
 
 @test "124: an idle timeout ends a silent command and spares one that keeps talking" {
@@ -190,7 +190,7 @@ load words
     says "the person is told" "^hutch: the output limit was reached"
     result --output-max 64k -- sh -c 'yes >&2'
     ended output_limit 137 9
-    between "both, in milliseconds" 0 3000 $(($(now_ms) - began))
+    in_time "both, in milliseconds" 0 3000 $(($(now_ms) - began))
     result --output-max 64k -- sh -c 'head -c 65536 /dev/zero'
     ended exited 0 null
 }
@@ -213,7 +213,7 @@ running() { [ -n "$(init_of "$1")" ]; }
         cancel_with $signal
         ended cancelled $((128 + $(kill -l $signal))) "$(kill -l $signal)"
         same "stdout after SIG$signal" ready "$(field .stdout)"
-        between "milliseconds" 0 3000 $(($(now_ms) - began))
+        in_time "milliseconds" 0 3000 $(($(now_ms) - began))
     done
 }
 
@@ -356,17 +356,17 @@ for i in range(256):
 @test "cpu_ms is the processor time of a spinning command, and next to nothing for a sleeping one" {
     result -- "$PYTHON" -c 'import time
 while time.process_time() < 0.5: pass'
-    between "cpu_ms of half a second's work" 490 900 "$(field .usage.cpu_ms)"
+    in_time "cpu_ms of half a second's work" 490 900 "$(field .usage.cpu_ms)"
     result -- sleep 0.5
-    between "cpu_ms of half a second's sleep" 0 100 "$(field .usage.cpu_ms)"
-    between "duration_ms of it" 500 1500 "$(field .duration_ms)"
+    in_time "cpu_ms of half a second's sleep" 0 100 "$(field .usage.cpu_ms)"
+    in_time "duration_ms of it" 500 1500 "$(field .duration_ms)"
 }
 
 @test "cpu_ms counts children that nobody waited for" {
     needs_memory_group
     result -- sh -c "$PYTHON -c 'import time
 while time.process_time() < 0.3: pass' & sleep 1"
-    between cpu_ms 290 900 "$(field .usage.cpu_ms)"
+    in_time cpu_ms 290 900 "$(field .usage.cpu_ms)"
 }
 
 @test "memory_peak_bytes of a 100 MiB allocation is about that" {

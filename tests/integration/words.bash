@@ -54,6 +54,12 @@ between() { # WHAT LEAST MOST ACTUAL
     return 1
 }
 
+# The same of a time.
+in_time() { # WHAT LEAST MOST ACTUAL
+    by_the_clock
+    between "$@"
+}
+
 holds() { # WHAT JQ-CONDITION: about the result
     [ "$(jq "$2" "$WORK/json")" = true ] && return 0
     printf '%s: not so: %s\n' "$1" "$2" >&2
@@ -105,7 +111,7 @@ until_true() { # SECONDS COMMAND...: waits for it
     local end=$((SECONDS + $1 + 1))
     shift
     until "$@"; do
-        [ $SECONDS -lt $end ] || return 1
+        [ $SECONDS -lt $end ] || { by_the_clock && return 1; }
         sleep 0.02
     done
 }

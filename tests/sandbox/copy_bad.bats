@@ -232,7 +232,7 @@ no_copier_soon() { until_true 3 no_copier_of "$1" 2>/dev/null || no_copier_of "$
         hutch $verb box
         status=0
         wait $pid || status=$?
-        between "ms until cp ended" 0 3000 $(($(now_ms) - before))
+        in_time "ms until cp ended" 0 3000 $(($(now_ms) - before))
         refused 125 "copy: the half inside sandbox 'box' was ended"
         if [ "$verb" != "rm -f" ]; then hutch rm -f box; fi
     done

@@ -104,7 +104,7 @@ for i in range(5000):
     before=$(now_ms)
     call cp box:/workspace/d "$dir/deep"
     refused 125 "more directories inside each other than allowed"
-    between "ms" 0 20000 $(($(now_ms) - before))
+    in_time "ms" 0 20000 $(($(now_ms) - before))
     hutch rm -f box
     chmod -R u+rwx "$dir"
 }

@@ -114,12 +114,12 @@ load words
     kill -STOP "$keeper"
     before=$(now_ms)
     call_json ls
-    between "ms of ls" 0 5000 $(($(now_ms) - before))
+    in_time "ms of ls" 0 5000 $(($(now_ms) - before))
     same "state" unresponsive "$(field '.sandboxes[0].state')"
     call inspect box
     before=$(now_ms)
     call ps box
-    between "ms of ps" 0 5000 $(($(now_ms) - before))
+    in_time "ms of ps" 0 5000 $(($(now_ms) - before))
     refused 125 "does not answer"
     kill -CONT "$keeper"
     hutch exec box -- true
@@ -127,7 +127,7 @@ load words
     kill -STOP "$keeper"
     before=$(now_ms)
     hutch rm -f box
-    between "ms of rm -f" 0 10000 $(($(now_ms) - before))
+    in_time "ms of rm -f" 0 10000 $(($(now_ms) - before))
     is_gone box
     after_kill9
 }

@@ -11,6 +11,7 @@ UNRULY() { cat "$FIXTURES/unruly.py"; }
 # Its time is 700 ms; at 1,700 ms nothing of it may be there, while another command ticks on.
 ends_in_time() { # FLAG... -- WAY...
     local flags=() before
+    by_the_clock
     while [ "$1" != -- ]; do flags+=("$1") && shift; done
     shift
     [ -d "$(home_of box)" ] || create box --pids 60 "${flags[@]}"

@@ -131,7 +131,7 @@ load words
     before=$(now_ms)
     call exec --timeout 500ms box -- sleep 60
     same status 124 "$status"
-    between ms 450 2500 $(($(now_ms) - before))
+    in_time ms 450 2500 $(($(now_ms) - before))
     call exec --attach "$other" box
     same "the other" 0 "$status"
     same "its output" "done" "$(cat "$WORK/out")"
@@ -297,7 +297,7 @@ t.wait()
     local before
     before=$(now_ms)
     call_json exec box -- sh -c 'sleep 3 & echo now'
-    between ms 0 2500 $(($(now_ms) - before))
+    in_time ms 0 2500 $(($(now_ms) - before))
     same stdout now "$(field .stdout)"
     same held_pipes true "$(field .held_pipes)"
     call_json exec box -- sh -c 'sleep 3 >/dev/null 2>&1 & sleep 0.2; echo now'

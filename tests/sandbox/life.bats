@@ -99,7 +99,7 @@ says_out() { grep -qE -- "$1" "$WORK/out" || { tell && return 1; }; }
     local before
     before=$(now_ms)
     hutch stop --grace 8s box
-    between "ms until it had ended by itself" 250 5000 $(($(now_ms) - before))
+    in_time "ms until it had ended by itself" 250 5000 $(($(now_ms) - before))
     if [ "$HUTCH_TEST_AS" = root ]; then
         hutch start box
         same "what it saved" saved "$(inside box 'cat /workspace/saved')"
@@ -107,7 +107,7 @@ says_out() { grep -qE -- "$1" "$WORK/out" || { tell && return 1; }; }
         until_true 5 some_bears "$(marker)"
         before=$(now_ms)
         hutch stop --grace 500ms box
-        between "ms until it was killed" 450 4000 $(($(now_ms) - before))
+        in_time "ms until it was killed" 450 4000 $(($(now_ms) - before))
         none_bears "$(marker)"
     fi
     hutch rm -f box
@@ -120,7 +120,7 @@ says_out() { grep -qE -- "$1" "$WORK/out" || { tell && return 1; }; }
     local before
     before=$(now_ms)
     hutch kill box
-    between "ms" 0 2000 $(($(now_ms) - before))
+    in_time "ms" 0 2000 $(($(now_ms) - before))
     none_bears "$(marker)"
     same reason killed "$(reason_of box)"
     hutch rm box

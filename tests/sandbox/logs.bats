@@ -65,11 +65,11 @@ load words
     before=$(now_ms)
     id=$(hutch exec -d box -- sh -c '(sleep 1.5; echo later) & echo now; exit 3')
     call_json exec --attach "$id" box
-    between "ms until the result" 0 1300 $(($(now_ms) - before))
+    in_time "ms until the result" 0 1300 $(($(now_ms) - before))
     same status 3 "$status"
     same held_pipes true "$(field .held_pipes)"
     call exec --attach "$id" box
-    between "ms until the output so far was there" 0 1400 $(($(now_ms) - before))
+    in_time "ms until the output so far was there" 0 1400 $(($(now_ms) - before))
     same "status again" 3 "$status"
     same "its output so far" now "$(cat "$WORK/out")"
     until_true 5 eval "hutch logs --exec $id box | grep -q later"
@@ -105,6 +105,22 @@ load words
     says "what is lost" "[0-9]+ bytes of output are no longer there"
     tail -n 1000 "$WORK/out" | cmp - <(seq 999001 1000000)
     between "bytes on disk" 1 2200000 "$(du -sb "$(home_of box)/log" | cut -f1)"
+    hutch rm -f box
+}
+
+@test "log-limit: the logs of ended commands share it, and the oldest go" {
+    create box --log-limit 256k
+    local ids=() id
+    for _ in 1 2 3 4 5 6; do
+        id=$(hutch exec -d box -- sh -c 'head -c 100000 /dev/zero | tr "\0" x')
+        hutch exec --attach "$id" box >/dev/null
+        ids+=("$id")
+        until_true 5 eval "! hutch ps box | grep -q $id"
+    done
+    between "bytes on disk" 300000 400000 "$(find "$(home_of box)/exec" -type f -printf '%s\n' | awk '{n += $1} END {print n}')"
+    same "the newest" 100000 "$(hutch logs --exec "${ids[5]}" box | wc -c)"
+    call logs --exec "${ids[0]}" box
+    refused 125 "no recorded command"
     hutch rm -f box
 }
 

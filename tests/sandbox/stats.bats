@@ -105,7 +105,7 @@ on_terminal() { # SCRIPT
         # shellcheck disable=SC2086
         ask $verb
         same "$verb" 0 "$status"
-        between "milliseconds of $verb" 0 4500 $(($(now_ms) - from))
+        in_time "milliseconds of $verb" 0 4500 $(($(now_ms) - from))
         grep -q unresponsive "$WORK/out"
         grep -q running "$WORK/out"
     done

@@ -21,6 +21,7 @@
 #include "backend/native/state.h"
 #include "util/fs.h"
 #include "util/own.h"
+#include "util/state_dir.h"
 
 #define SPEC_MAX_BYTES (4u << 20)
 #define BACKLOG 128

@@ -27,6 +27,7 @@
 #include "backend/native/pool_kind.h"
 #include "backend/native/state.h"
 #include "util/own.h"
+#include "util/state_dir.h"
 
 #define POOL_LEAST_BYTES (UINT64_C(256) << 20)
 #define POOL_LEAST_FREE_BYTES (UINT64_C(16) << 20)

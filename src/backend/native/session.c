@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backend/native/environment.h"
+#include "backend/native/exec_logs.h"
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
 #include "util/fs.h"
@@ -65,6 +66,8 @@ static void session_forget(struct warden *warden, struct session *session)
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (session->held_pipes && session->log) /* nobody is left who could say more */
         (void)!log_writer_end(session->log, &ignored);
+    if (session->log && session->number != MAIN_SESSION)
+        exec_logs_ended(warden, log_writer_offset(session->log));
     session_free(session);
 }
 

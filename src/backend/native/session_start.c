@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/native/environment.h"
+#include "backend/native/exec_logs.h"
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
 #include "util/fs.h"
@@ -32,6 +33,7 @@ static int open_log(struct warden *warden, struct session *session, const char *
 static int make_log(struct warden *warden, struct session *session, struct hutch_error *err)
 {
     char place[32];
+    exec_logs_make_room(warden);
     (void)snprintf(place, sizeof(place), "exec/%s", session->id);
     if (mkdirat(warden->home.dir, place, 0700) < 0)
         return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);

@@ -28,12 +28,6 @@ struct lease {
     unsigned slot;
 };
 
-/* $HUTCH_HOME/<kind>, or /run/hutch (kind "run") and /var/lib/hutch ("lib") for root, or the user's
- * XDG directories. Made when missing, refused when it belongs to somebody else. */
-int state_directory(const char *kind, char *ret_path, size_t size, struct hutch_error *err);
-/* Is it there already? Makes nothing. */
-bool state_exists(const char *kind);
-
 int lease_take(struct lease *lease, struct hutch_error *err);
 /* Adds lines "kind path\n"; they are on record when this returns. */
 int lease_record(struct lease *lease, const char *text, struct hutch_error *err);

@@ -15,6 +15,7 @@
 #include "backend/native/state.h"
 #include "core/spec.h"
 #include "util/own.h"
+#include "util/state_dir.h"
 
 #define SWEEP_PAUSE_SECONDS 60
 

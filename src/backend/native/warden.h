@@ -59,6 +59,13 @@ struct client {
     uint32_t awaited;   /* the number of a command whose end it waits for; 0: of none */
 };
 
+/* Of recorded commands; see exec_logs.h. */
+struct ended_log_sum {
+    bool is_counted; /* what was there before this keeper is in it */
+    size_t count;
+    uint64_t bytes;
+};
+
 struct warden {
     struct home home;
     struct home_record record;
@@ -69,6 +76,7 @@ struct warden {
     int creator; /* who waits for the sandbox to be ready; negative: nobody any more */
     struct client *clients;
     struct session *sessions;
+    struct ended_log_sum ended_logs;
     uint32_t last_number;
     uint64_t idle_since_us;
     uint64_t kill_at_us; /* stopping: when patience ends */

@@ -4,6 +4,7 @@ import signal
 import time
 
 kind, count = sys.argv[1], int(sys.argv[2])
+output_is_open = os.pipe()  # its writing end, held by everybody who still has the output
 
 
 def daemonize():
@@ -24,6 +25,7 @@ def close_output():
     null = os.open("/dev/null", os.O_RDWR)
     for fd in range(3):
         os.dup2(null, fd)
+    os.close(output_is_open[1])
 
 
 BEHAVIOURS = {
@@ -57,6 +59,9 @@ for _ in range(count):
             time.sleep(1000)
     except OSError:
         break
+if kind == "quiet":
+    os.close(output_is_open[1])
+    os.read(output_is_open[0], 1)
 print("left behind", flush=True)
 if "end" not in sys.argv:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
