@@ -72,7 +72,7 @@ static int cmd_cp(const struct cli_verb *verb, int argc, char **argv)
 
 const struct cli_verb cli_verb_cp = {
     .name = "cp",
-    .group = "Sandboxes",
+    .group = "Files of a sandbox",
     .summary = "Copy files between a sandbox and the host",
     .usage = "SOURCE NAME:TARGET | NAME:SOURCE TARGET",
     .details = "Directories are copied with all they hold; links stay links. A target that is a\n"

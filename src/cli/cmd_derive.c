@@ -156,7 +156,7 @@ const struct cli_verb cli_verb_fork = {
 const struct cli_verb cli_verb_snapshot = {
     .name = "snapshot",
     .group = "Files of a sandbox",
-    .summary = "Keep the files of a sandbox under a name, to be forked again and again",
+    .summary = "Keep the files of a sandbox under a name, to be forked",
     .usage = "NAME NEW",
     .run = cmd_snapshot,
 };
@@ -177,9 +177,8 @@ const struct cli_verb cli_verb_diff = {
     .group = "Files of a sandbox",
     .summary = "Show what a sandbox has changed",
     .usage = "[FLAG]... NAME",
-    .details =
-        "With '--workspace DIR:overlay' this is a patch of the workspace, for 'patch -p1' or\n"
-        "'git apply'; otherwise a list of what differs from the root it began with.\n",
+    .details = "With '--workspace DIR:overlay' this is a patch of the workspace, for 'patch -p1'\n"
+               "or 'git apply'; otherwise a list of what differs from the root it began with.\n",
     .options = diff_options,
     .option_count = CLI_COUNT(diff_options),
     .run = cmd_diff,
@@ -195,12 +194,11 @@ static const struct cli_option apply_options[] = {
 const struct cli_verb cli_verb_apply = {
     .name = "apply",
     .group = "Files of a sandbox",
-    .summary = "Write what a sandbox changed in its workspace into the real directory",
+    .summary = "Write what a sandbox changed in its workspace to the real one",
     .usage = "[FLAG]... NAME",
-    .details =
-        "For a workspace of '--workspace DIR:overlay'. Each file is written whole or not at\n"
-        "all. What was changed in the real directory since the sandbox was made is left\n"
-        "alone and told; the exit status is 1 then.\n",
+    .details = "For a workspace of '--workspace DIR:overlay'. Each file is written whole or not\n"
+               "at all. What was changed in the real directory since the sandbox was made is\n"
+               "left alone and told; the exit status is 1 then.\n",
     .options = apply_options,
     .option_count = CLI_COUNT(apply_options),
     .run = cmd_apply,

@@ -332,3 +332,20 @@ ticks() { # PID SECONDS: of processor time used meanwhile
     same reason terminated "$(reason_of box)"
     hutch rm box
 }
+
+@test "artifacts of a sandbox that stays come out whenever it ends: stop, kill, rm" {
+    local way
+    for way in "stop --grace 0s" kill "rm -f"; do
+        create box --artifacts "$(user_dir results)"
+        inside box "mkdir /artifacts/sub; echo '$way' >/artifacts/sub/made"
+        # shellcheck disable=SC2086
+        hutch $way box
+        same "what came out after $way" "$way" "$(cat "$WORK/results/sub/made")"
+        rm -r "$WORK/results/sub"
+        [ "$way" = "rm -f" ] || hutch rm -f box
+    done
+    touch "$WORK/file"
+    call create --name box --artifacts "$WORK/file"
+    refused 125 "artifacts directory"
+    same "left of it" "" "$(hutch ls -q)"
+}

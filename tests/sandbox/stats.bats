@@ -294,8 +294,8 @@ check("name", "one", json.loads(text)["name"])
 @test "a field is a flag only where it does something, and its home is named elsewhere" {
     ask run --ttl 5s -- true
     refused 125 "'hutch run' has no flag '--ttl'; it belongs to 'hutch create', 'hutch update'"
-    ask create --artifacts out
-    refused 125 "'hutch create' has no flag '--artifacts'; it belongs to 'hutch run'"
+    ask create --output-max 1m
+    refused 125 "'hutch create' has no flag '--output-max'; it belongs to 'hutch run'"
     ask update one --env A=b
     refused 125 "'hutch update' has no flag '--env'"
     ask exec --memory 1g one true

@@ -91,8 +91,19 @@ static int take_order(struct warden *warden, struct wire_message *order, struct 
     return read_spec(warden, err);
 }
 
+/* What could not be brought out at the end is better told at the beginning. */
+static int check_artifacts(const struct hutch_spec *spec, struct hutch_error *err)
+{
+    if (!spec->artifacts)
+        return 0;
+    hutch_autofd int target = artifacts_open(spec->artifacts, err);
+    return target < 0 ? -(int)err->code : 0;
+}
+
 static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
 {
+    if (check_artifacts(warden->spec, err) < 0)
+        return -(int)err->code;
     struct keeper *keeper = warden->keeper = keeper_new(warden->spec, NULL);
     if (!keeper)
         return hutch_fail_nomem(err);
