@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/native/remove_tree.h"
 #include "tar/tar.h"
+#include "util/remove_tree.h"
 
 #define MAX_BYTES (1 << 20)
 #define MAX_ENTRIES 64

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "backend/native/pool.h"
-#include "backend/native/remove_tree.h"
 #include "util/fs.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define LIMIT (64 * MIB)

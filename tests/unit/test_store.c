@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/native/remove_tree.h"
 #include "store/apply.h"
 #include "store/changes.h"
 #include "store/treediff.h"
 #include "util/buf.h"
 #include "util/fs.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 
 struct world {
     char home[64];

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/native/remove_tree.h"
 #include "tar/head.h"
 #include "tar/links.h"
 #include "tar/name.h"
@@ -18,6 +17,7 @@
 #include "tar/pax.h"
 #include "tar/tar.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 
 /* ---- numbers ---- */
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "backend/native/exec_logs.h"
-#include "backend/native/remove_tree.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* However small each is: a directory and its files are inodes of the host. */

@@ -17,10 +17,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "backend/native/remove_tree.h"
 #include "backend/native/state.h"
 #include "util/fs.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 #include "util/state_dir.h"
 
 #define SPEC_MAX_BYTES (4u << 20)

@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "backend/native/pool_kind.h"
-#include "backend/native/remove_tree.h"
 #include "util/fs.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 
 #ifndef BTRFS_QUOTA_CTL_ENABLE_SIMPLE_QUOTA
 #define BTRFS_QUOTA_CTL_ENABLE_SIMPLE_QUOTA 4

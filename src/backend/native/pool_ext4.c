@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "backend/native/pool_kind.h"
-#include "backend/native/remove_tree.h"
+#include "util/remove_tree.h"
 
 #ifndef SYS_quotactl_fd
 #define SYS_quotactl_fd 443

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HUTCH_NATIVE_REMOVE_TREE_H
-#define HUTCH_NATIVE_REMOVE_TREE_H
+#ifndef HUTCH_UTIL_REMOVE_TREE_H
+#define HUTCH_UTIL_REMOVE_TREE_H
 
 /* rm -rf of a directory that nobody writes to any more, however deep whoever made it has nested it.
  * Follows no symbolic link. Returns 0, or -1 with errno. */

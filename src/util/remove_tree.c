@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backend/native/remove_tree.h"
+#include "util/remove_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
