@@ -51,10 +51,17 @@ void manifest_done(struct manifest *manifest);
 /* The entry for the platform; HUTCH_E_NOT_FOUND names those that there are. */
 int manifest_choose(const struct manifest *index, const struct platform *platform,
                     const struct descriptor **ret_entry, struct hutch_error *err) HUTCH_MUST_CHECK;
+/* Does an image of this platform run on the wanted one? One that does not say which it is for does.
+ */
+int platform_check(const struct platform *image, const struct platform *wanted,
+                   struct hutch_error *err) HUTCH_MUST_CHECK;
 
 /* Fills everything of the image that the configuration tells, and the diff ids, the lowest first.
  */
 int config_parse(const char *text, size_t length, struct image *image,
                  struct hutch_strlist *diff_ids, struct hutch_error *err) HUTCH_MUST_CHECK;
+/* Manifest and configuration have to name as many layers. */
+int manifest_check_layers(const struct manifest *manifest, const struct hutch_strlist *diff_ids,
+                          struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif

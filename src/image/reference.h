@@ -16,7 +16,7 @@
 #include "image/digest.h"
 #include "util/error.h"
 
-#define IMAGE_REFERENCE_BYTES 640 /* of the longest, with its NUL */
+#define IMAGE_REFERENCE_BYTES 720 /* room for all four parts, with its NUL */
 
 struct image_reference {
     char registry[256];              /* "docker.io", "localhost:5000" */
