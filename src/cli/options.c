@@ -233,6 +233,38 @@ int cli_cursor_next(struct cli_cursor *cursor, const struct cli_option **ret_opt
     return next_short(cursor, word, ret_option, ret_value, err);
 }
 
+void cli_list_done(struct cli_list *list)
+{
+    free(list->items);
+    *list = (struct cli_list){0};
+}
+
+static int add_to_list(struct cli_list *list, const char *value, struct hutch_error *err)
+{
+    const char **items = reallocarray(list->items, list->count + 2, sizeof(*items));
+    if (!items)
+        return cli_fail_errno(err, ENOMEM, "read the flags");
+    items[list->count++] = value;
+    items[list->count] = NULL;
+    list->items = items;
+    return 0;
+}
+
+static int store_value(const struct cli_option *option, const char *value, void *target,
+                       bool *ret_help, struct hutch_error *err)
+{
+    void *place = (char *)target + option->offset;
+    if (option->kind == CLI_OPTION_LIST)
+        return add_to_list(place, value, err);
+    if (option->kind == CLI_OPTION_BOOL)
+        *(bool *)place = true;
+    else if (option->kind == CLI_OPTION_TEXT)
+        memcpy(place, &value, sizeof(value));
+    else if (option->kind == CLI_OPTION_HELP)
+        *ret_help = true;
+    return 0;
+}
+
 int cli_options_parse(const struct cli_options *options, int argc, char **argv, int *index,
                       void *target, bool *ret_help, struct hutch_error *err)
 {
@@ -242,16 +274,12 @@ int cli_options_parse(const struct cli_options *options, int argc, char **argv, 
         const struct cli_option *option = NULL;
         const char *value = NULL;
         int failed = cli_cursor_next(&cursor, &option, &value, err);
+        if (!failed && option)
+            failed = store_value(option, value, target, &help, err);
         if (failed)
             return failed;
         if (!option)
             break;
-        if (option->kind == CLI_OPTION_BOOL)
-            *(bool *)((char *)target + option->offset) = true;
-        else if (option->kind == CLI_OPTION_TEXT)
-            memcpy((char *)target + option->offset, &value, sizeof(value));
-        else if (option->kind == CLI_OPTION_HELP)
-            help = true;
     }
     *index = cursor.index;
     *ret_help = help;

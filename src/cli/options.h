@@ -15,15 +15,24 @@ struct cli_verb;
 enum cli_option_kind {
     CLI_OPTION_BOOL,  /* sets a bool in the verb's own struct */
     CLI_OPTION_TEXT,  /* sets a const char * in the verb's own struct; the last one wins */
+    CLI_OPTION_LIST,  /* adds to a struct cli_list in the verb's own struct */
     CLI_OPTION_FIELD, /* a field of the spec */
     CLI_OPTION_HELP,  /* every verb has it */
 };
+
+/* The values of a flag that may be given many times, into argv. All zero is empty. */
+struct cli_list {
+    const char **items; /* NULL-terminated when it is not NULL */
+    size_t count;
+};
+
+void cli_list_done(struct cli_list *list);
 
 struct cli_option {
     const char *name; /* long flag without its dashes */
     char short_name;  /* 0 when there is none */
     enum cli_option_kind kind;
-    size_t offset;            /* BOOL, TEXT: where in the verb's struct */
+    size_t offset;            /* BOOL, TEXT, LIST: where in the verb's struct */
     const char *field;        /* FIELD: its name in the spec */
     const char *metavar;      /* NULL: takes no value */
     const char *default_text; /* NULL: none worth telling */
@@ -57,8 +66,8 @@ struct cli_cursor {
 int cli_cursor_next(struct cli_cursor *cursor, const struct cli_option **ret_option,
                     const char **ret_value, struct hutch_error *err);
 
-/* Walks to the first operand and stores BOOL and TEXT flags in target. FIELD flags are only checked
- * to exist and to have their value. Starts at *index, which ends at the first operand. */
+/* Walks to the first operand and stores BOOL, TEXT and LIST flags in target. FIELD flags are only
+ * checked to exist and to have their value. Starts at *index, which ends at the first operand. */
 int cli_options_parse(const struct cli_options *options, int argc, char **argv, int *index,
                       void *target, bool *ret_help, struct hutch_error *err);
 
