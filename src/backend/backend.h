@@ -8,6 +8,7 @@
 #include "core/result.h"
 #include "hutch/host.h"
 #include "hutch/run.h"
+#include "image/use.h"
 
 /* What an engine found out about this host for one spec. */
 struct hutch_probe {
@@ -23,9 +24,10 @@ struct hutch_backend_ops {
     /* Looks at the host and changes nothing. */
     int (*probe)(const struct hutch_spec *spec, struct hutch_probe *ret_probe,
                  struct hutch_error *err);
-    /* missing: what the spec wanted, the backend does not enforce and the caller has allowed to be
-     * missing. */
-    int (*run)(const struct hutch_spec *spec, const struct hutch_run_options *options,
+    /* image: open, where the spec names one; NULL otherwise. missing: what the spec wanted, the
+     * backend does not enforce and the caller has allowed to be missing. */
+    int (*run)(const struct hutch_spec *spec, const struct image_use *image,
+               const struct hutch_run_options *options,
                const struct hutch_probe *probe, hutch_promise_set missing,
                struct hutch_result **ret_result, struct hutch_error *err);
     int (*doctor)(hutch_check_fn on_check, void *userdata, struct hutch_error *err);

@@ -8,6 +8,7 @@
 
 /* The native backend maps this many ids, as every container image expects. */
 #define LARGEST_ID 65535
+#define IMAGE_MAX_BYTES 720 /* the longest name, with a tag and a digest */
 #define HOSTNAME_MAX 64 /* __NEW_UTS_LEN */
 
 static bool is_lower(char c)
@@ -190,6 +191,30 @@ int hutch_check_workdir(char *text, struct hutch_error *err)
                           "'%.80s' lies in /proc, choose another directory, such as '/workspace'",
                           text);
     return 0;
+}
+
+int hutch_check_image(char *text, struct hutch_error *err)
+{
+    size_t length = strlen(text);
+    for (const char *at = text; *at; at++)
+        if (*at <= ' ' || *at >= 0x7f)
+            length = 0;
+    if (!length || length > IMAGE_MAX_BYTES)
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "'%.80s' is not the name of an image, write it like 'python:3.11-slim' or "
+                          "'ghcr.io/owner/name@sha256:...'",
+                          text);
+    return 0;
+}
+
+int hutch_check_pull(char *text, struct hutch_error *err)
+{
+    static const char *const choices[] = {"always", "missing", "never"};
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+        if (!strcmp(text, choices[i]))
+            return 0;
+    return hutch_fail(err, HUTCH_E_INVALID, 0,
+                      "'%.80s' is not when to pull, write 'always', 'missing' or 'never'", text);
 }
 
 int hutch_check_key(char *text, struct hutch_error *err)

@@ -33,6 +33,13 @@
       "What runs the sandbox.")                                                                    \
     X(HOST_PATH, ANY, rootfs, "rootfs", 0, 0, NULL, "rootfs", 0, false, "DIR",                     \
       "Directory that is the root of the sandbox, instead of the host's own programs.")            \
+    X(IMAGE, ANY, image, "image", 0, 0, NULL, "image", 0, false, "IMAGE",                          \
+      "Image that is the root of the sandbox, such as 'python:3.11-slim'.")                        \
+    X(PULL, ANY, pull, "pull", 0, 0, "missing", "pull", 0, false, "WHEN",                          \
+      "When to fetch the image from its registry: always, missing (when it is not there) or never.") \
+    X(ARGUMENTS, ANY, entrypoint, "entrypoint", 0, UINT32_MAX, NULL, "entrypoint", 0, false,       \
+      "PROGRAM",                                                                                   \
+      "Program that takes the place of the image's entrypoint; an empty one takes it away.")       \
     X(HOSTNAME, ANY, hostname, "hostname", 0, 0, "hutch", "hostname", 0, false, "NAME",            \
       "Host name inside the sandbox.")                                                             \
     X(USER, ANY, user, "user", 0, 0, NULL, "user", 'u', false, "USER[:GROUP]",                     \

@@ -72,6 +72,9 @@ struct hutch_spec {
     char *name;
     char *backend;
     char *rootfs;
+    char *image;
+    char *pull; /* "always", "missing", "never" */
+    struct hutch_strlist entrypoint;
     char *hostname;
     char *user;
     char *workdir;

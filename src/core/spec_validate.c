@@ -103,9 +103,29 @@ static int check_sizes(const struct hutch_spec *spec, struct hutch_error *err)
     return 0;
 }
 
+/* Only one of them can be the root. What is about an image would be ignored without one. */
+static int check_root(const struct hutch_spec *spec, struct hutch_error *err)
+{
+    const char *about_images = spec->entrypoint.count           ? "entrypoint"
+                               : strcmp(spec->pull, "missing") ? "pull"
+                                                                : NULL;
+    if (spec->image && spec->rootfs)
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "image '%.100s' and rootfs '%.100s' are both given and exclude each "
+                          "other, leave one of them",
+                          spec->image, spec->rootfs);
+    if (about_images && !spec->image)
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "%s is about an image and there is none, give one such as 'python:3.11'",
+                          about_images);
+    return 0;
+}
+
 int hutch_spec_check(const struct hutch_spec *spec, bool needs_command, struct hutch_error *err)
 {
-    if (!spec->command.count && needs_command)
+    if (check_root(spec, err) < 0)
+        return -(int)err->code;
+    if (!spec->command.count && needs_command && !spec->image)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "there is no command to run, give one such as 'sh -c \"echo hello\"'");
     if (spec->command.count && !spec->command.items[0][0])

@@ -107,6 +107,7 @@ struct init_step {
 };
 
 #define INIT_STEP_OPTIONAL 1u /* a failure is not an error */
+#define INIT_STEP_INSIDE 4u   /* symlinks on the way are followed, as seen from inside */
 #define INIT_STEP_USER 2u     /* the path is the user's choice: no symlink on the way */
 
 /* A tree comes either as a descriptor (the keeper is privileged and has cloned it) or as a path
@@ -132,6 +133,8 @@ struct init_plan {
         writable_opts; /* offset of "k=v" NUL-separated tmpfs options, ended by an empty string */
     int32_t writable_tree; /* tree that holds the writable layer instead of a tmpfs, -1: none */
     int32_t lower_tree; /* root filesystem below an overlay, -1: the writable layer is the root */
+    uint32_t lower_names; /* offset of "N:N:...": directories in it that are stacked, the topmost
+                             first; 0: it is the lower directory itself */
     uint32_t
         hide_writable;  /* keep the writable layer's own directories out of the sandbox's sight */
     uint32_t artifacts; /* offset of the path to open and send back */

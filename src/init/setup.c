@@ -4,6 +4,7 @@
  * good. */
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -112,22 +113,43 @@ int layer_mkdir(int writable, const char *name)
     return status < 0 && errno == EEXIST ? 1 : status;
 }
 
+/* One call with all options in one page, where the newer ones take 255 bytes at a time: the names of
+ * hundreds of layers fit. Those are relative to the directory that holds them, to be short. */
+static int mount_layers(struct sandbox *box, const char *names)
+{
+    char options[4096];
+    int length = snprintf(options, sizeof(options),
+                          "lowerdir=%s,upperdir=../upper,workdir=../work,userxattr", names);
+    if (length < 0 || (size_t)length >= sizeof(options)) {
+        errno = E2BIG;
+        return -1;
+    }
+    if (fchdir(box->writable) < 0 || chdir("lower") < 0 ||
+        syscall(SYS_mount, "overlay", "../root", "overlay", SYS_MS_NOSUID | SYS_MS_NODEV, options) <
+            0)
+        return -1;
+    return openat(box->writable, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int mount_lower(struct sandbox *box)
+{
+    int root = overlay_mount(box->writable, "lower", "upper", "work",
+                             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    return root < 0 || sys_move_mount(root, box->writable, "root") < 0 ? -1 : root;
+}
+
 /* The root filesystem is an overlay: given tree below, the writable layer's own directories above.
  */
-static int make_overlay_root(struct sandbox *box, int lower)
+static int make_overlay_root(struct sandbox *box, int lower, const char *names)
 {
-    static const char *const names[] = {"lower", "upper", "work", "root", "empty"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (layer_mkdir(box->writable, names[i]) < 0)
+    static const char *const directories[] = {"lower", "upper", "work", "root", "empty"};
+    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
+        if (layer_mkdir(box->writable, directories[i]) < 0)
             return -1;
     if (sys_move_mount(lower, box->writable, "lower") < 0)
         return -1;
-    int root = overlay_mount(box->writable, "lower", "upper", "work",
-                             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (root < 0 || sys_move_mount(root, box->writable, "root") < 0)
-        return -1;
-    box->root = root;
-    return 0;
+    box->root = names ? mount_layers(box, names) : mount_lower(box);
+    return box->root < 0 ? -1 : 0;
 }
 
 /* Without an overlay the writable layer is the root, unless it has directories to hide: then its
@@ -153,7 +175,8 @@ static int make_root(struct sandbox *box, const struct init_plan *plan)
         if (box->kept < 0)
             return fail(box, INIT_STAGE_WRITABLE);
     }
-    if (plan->lower_tree >= 0 && make_overlay_root(box, box->trees[plan->lower_tree]) < 0)
+    if (plan->lower_tree >= 0 && make_overlay_root(box, box->trees[plan->lower_tree],
+                                                   blob_at(plan, plan->lower_names)) < 0)
         return fail(box, INIT_STAGE_OVERLAY);
     if (plan->lower_tree < 0 && plan->hide_writable && make_inner_root(box) < 0)
         return fail(box, INIT_STAGE_WRITABLE);

@@ -31,6 +31,8 @@
 #define SYS_AT_EMPTY_PATH 0x1000
 #define SYS_AT_NO_AUTOMOUNT 0x800
 #define SYS_MS_PRIVATE (1u << 18)
+#define SYS_MS_NOSUID 2UL
+#define SYS_MS_NODEV 4UL
 #define SYS_MNT_DETACH 2
 
 static inline int sys_open_tree(int dir, const char *path, unsigned flags)

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "hutch/hutch.h"
+#include "libhutch/image_ready.h"
 #include "libhutch/promises.h"
 #include "util/error.h"
 
@@ -81,6 +82,25 @@ static const struct hutch_run_options *known_options(const struct hutch_run_opti
     return defaults;
 }
 
+/* The image is open, and so locked, as long as the sandbox lives. */
+static int run_image(const struct hutch_spec *spec, const struct hutch_backend_ops *backend,
+                     const struct hutch_run_options *options, const struct hutch_probe *probe,
+                     hutch_promise_set missing, struct hutch_result **ret_result,
+                     struct hutch_error *err)
+{
+    struct image_use image = IMAGE_USE_INIT;
+    int status = image_ready(spec, options->cancel_fd, &image, err);
+    if (status == 0 && !image.command.count)
+        status = hutch_fail(err, HUTCH_E_INVALID, 0,
+                            "image '%.150s' names no command to run, give one such as 'sh -c \"echo "
+                            "hello\"'",
+                            spec->image);
+    if (status == 0)
+        status = backend->run(spec, &image, options, probe, missing, ret_result, err);
+    image_use_done(&image);
+    return status;
+}
+
 int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *options,
               struct hutch_result **ret_result, struct hutch_error *err)
 {
@@ -99,7 +119,9 @@ int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *opt
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
         hutch_promises_check(spec, &probe, &missing, err) < 0)
         return -(int)err->code;
-    return backend->run(spec, options, &probe, missing, ret_result, err);
+    if (!spec->image)
+        return backend->run(spec, NULL, options, &probe, missing, ret_result, err);
+    return run_image(spec, backend, options, &probe, missing, ret_result, err);
 }
 
 int hutch_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *err)

@@ -21,6 +21,7 @@
 #include "core/check.h"
 #include "core/spec.h"
 #include "hutch/hutch.h"
+#include "libhutch/image_ready.h"
 #include "libhutch/promises.h"
 #include "libhutch/scratch.h"
 #include "store/log.h"
@@ -33,6 +34,14 @@
 int hutch_keeper_main(void)
 {
     return warden_main();
+}
+
+/* A sandbox means the same image all its life. */
+static int settle_image(struct hutch_spec *spec, struct image_use *image, struct hutch_error *err)
+{
+    if (image_ready(spec, HUTCH_NO_FD, image, err) < 0)
+        return -(int)err->code;
+    return image_use_pin(image, spec, err);
 }
 
 int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_sandbox,
@@ -48,7 +57,12 @@ int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_san
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
         hutch_promises_check(spec, &probe, &missing, err) < 0)
         return -(int)err->code;
-    return lifecycle_create(spec, missing, ret_sandbox, err);
+    struct image_use image = IMAGE_USE_INIT;
+    int status = spec->image ? settle_image(spec, &image, err) : 0;
+    if (status == 0)
+        status = lifecycle_create(spec, missing, ret_sandbox, err);
+    image_use_done(&image); /* its keeper has it by now */
+    return status;
 }
 
 int hutch_sandbox_open(const char *name, struct hutch_sandbox **ret_sandbox,

@@ -67,7 +67,12 @@ static int learn_user(struct copy *copy, struct hutch_error *err)
     struct identity identity = {0};
     if (sandbox_spec(copy->sandbox, &spec, err) < 0)
         return -(int)err->code;
-    int status = identity_resolve(&identity, spec, err);
+    struct image_use image = IMAGE_USE_INIT;
+    int status = spec->image ? image_use_open(&image, spec, err) : 0;
+    const struct image_use *used = spec->image ? &image : NULL;
+    if (status == 0)
+        status = identity_resolve(&identity, spec, used, identity_asked(spec, used), err);
+    image_use_done(&image);
     hutch_spec_free(spec);
     copy->inside_uid = identity.uid;
     copy->inside_gid = identity.gid;

@@ -29,6 +29,20 @@ static int set_defaults(struct hutch_map *map, const struct identity *identity, 
     return 0;
 }
 
+static int add_image(struct hutch_map *map, const struct image *image, struct hutch_error *err)
+{
+    for (size_t i = 0; i < image->env.count; i++) {
+        const char *pair = image->env.items[i];
+        size_t length = strcspn(pair, "=");
+        hutch_autofree char *key = strndup(pair, length);
+        if (!key)
+            return hutch_fail_nomem(err);
+        if (pair[length] && hutch_map_set(map, key, pair + length + 1, err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
 static int add_file(struct hutch_map *map, const char *path, struct hutch_error *err)
 {
     hutch_autofree char *text = NULL;
@@ -70,10 +84,12 @@ int environment_asked(struct hutch_map *map, const struct hutch_spec *spec, stru
 }
 
 int environment_build(struct hutch_strlist *environment, const struct hutch_spec *spec,
-                      const struct identity *identity, bool terminal, struct hutch_error *err)
+                      const struct image_use *image, const struct identity *identity, bool terminal,
+                      struct hutch_error *err)
 {
     hutch_cleanup(hutch_map_done) struct hutch_map map = {0};
-    if (set_defaults(&map, identity, terminal, err) < 0 || environment_asked(&map, spec, err) < 0)
+    if (set_defaults(&map, identity, terminal, err) < 0 ||
+        (image && add_image(&map, &image->image, err) < 0) || environment_asked(&map, spec, err) < 0)
         return -(int)err->code;
     return flatten(environment, &map, err);
 }

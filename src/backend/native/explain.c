@@ -13,7 +13,7 @@ static const char *const stage_texts[INIT_STAGE_COUNT] = {
     [INIT_STAGE_IDENTITY] = "take the sandbox's ids",
     [INIT_STAGE_GRAB] = "clone a host directory",
     [INIT_STAGE_WRITABLE] = "make the writable layer",
-    [INIT_STAGE_OVERLAY] = "mount an overlay on the root filesystem",
+    [INIT_STAGE_OVERLAY] = "mount an overlay on the root filesystem or the image's layers",
     [INIT_STAGE_PIVOT] = "change to the new root",
     [INIT_STAGE_HOSTNAME] = "set the host name",
     [INIT_STAGE_LOOPBACK] = "raise the loopback interface",
@@ -31,7 +31,9 @@ static const char *const stage_texts[INIT_STAGE_COUNT] = {
 static void explain_exec(const struct keeper *keeper, const char *command, int os_errno,
                          struct hutch_error *err)
 {
-    const char *where = keeper->spec->rootfs ? "the root filesystem" : "the sandbox";
+    const char *where = keeper->image           ? "the image"
+                        : keeper->spec->rootfs ? "the root filesystem"
+                                               : "the sandbox";
     bool is_path = strchr(command, '/');
     if (os_errno == ENOENT || os_errno == ENOTDIR)
         (void)hutch_fail(
@@ -89,7 +91,7 @@ void keeper_explain(const struct keeper *keeper, const struct init_message *repo
         return;
     case INIT_STAGE_WORKDIR:
         (void)hutch_fail_errno(err, os_errno, "enter working directory '%.300s' inside the sandbox",
-                               workdir ? workdir : "/workspace");
+                               workdir ? workdir : "/");
         return;
     default:
         break;

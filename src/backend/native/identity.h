@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "core/spec.h"
+#include "image/use.h"
 #include "util/error.h"
 
 #define IDENTITY_DEFAULT_ID 1000
@@ -31,10 +32,12 @@ struct identity {
     bool can_set_groups;
 };
 
-/* Looks the spec's user up in the root's own passwd and group files (never the host's for a foreign
- * root). */
+/* Looks a user up in the root's own passwd and group files (never the host's for a foreign root).
+ * user: NULL is the usual one. image: open where the spec names one. */
 int identity_resolve(struct identity *identity, const struct hutch_spec *spec,
-                     struct hutch_error *err);
+                     const struct image_use *image, const char *user, struct hutch_error *err);
+/* The user of the sandbox's own command, as far as anybody has said. */
+const char *identity_asked(const struct hutch_spec *spec, const struct image_use *image);
 /* Chooses how ids are mapped. */
 void identity_choose_map(struct identity *identity, bool privileged, bool many_owners);
 /* Writes the maps of a child that waits for them. */

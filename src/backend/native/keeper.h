@@ -47,6 +47,7 @@ enum phase {
 struct keeper {
     const struct hutch_spec *spec;
     const struct hutch_run_options *options; /* NULL: a sandbox that stays */
+    const struct image_use *image;           /* open as long as this lives; NULL: without one */
     char id[33];
     bool privileged;
     bool keeps_layer; /* the writable layer outlives the keeper */
@@ -109,7 +110,13 @@ bool layer_needs_overlay(const struct hutch_spec *spec);
 /* Does its writable layer go to disk? */
 bool layer_wants_pool(const struct hutch_spec *spec);
 int keeper_make_id(char *id, struct hutch_error *err);
-struct keeper *keeper_new(const struct hutch_spec *spec, const struct hutch_run_options *options);
+/* image: NULL unless the spec names one. */
+struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use *image,
+                          const struct hutch_run_options *options);
+/* The command that was asked for, of the spec or of its image; may be empty. */
+const struct hutch_strlist *keeper_command(const struct keeper *keeper);
+/* Where it starts. */
+const char *keeper_workdir(const struct keeper *keeper);
 /* With id, layout and missing filled in. When it returns, PID 1 has its orders. */
 int keeper_build(struct keeper *keeper, struct hutch_error *err);
 /* In the reverse order of making; safe at any point. */
@@ -119,7 +126,7 @@ void keeper_free(struct keeper *keeper);
 struct spawn_order {
     const struct hutch_strlist *command;
     const struct hutch_strlist *environment;
-    const char *workdir; /* NULL: the usual one */
+    const char *workdir;
     uint32_t uid;
     uint32_t gid;
     bool terminal; /* instead of the three descriptors */

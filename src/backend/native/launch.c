@@ -245,7 +245,7 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
     spawn.argc = (uint32_t)order->command->count;
     spawn.envp = blob_texts(blob, order->environment->items, order->environment->count);
     spawn.envc = (uint32_t)order->environment->count;
-    spawn.workdir = blob_text(blob, order->workdir ? order->workdir : "/workspace");
+    spawn.workdir = blob_text(blob, order->workdir);
     spawn.search = blob_text(blob, environment_get(order->environment, "PATH"));
     spawn.size = (uint32_t)blob->length;
     if (!blob->failed)
@@ -335,16 +335,17 @@ static int send_command(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_spec *spec = keeper->spec;
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist environment = {0};
-    struct spawn_order order = {.command = &spec->command,
+    struct spawn_order order = {.command = keeper_command(keeper),
                                 .environment = &environment,
-                                .workdir = spec->workdir,
+                                .workdir = keeper_workdir(keeper),
                                 .uid = keeper->identity.uid,
                                 .gid = keeper->identity.gid,
                                 .terminal = keeper->options->terminal_fd >= 0,
                                 .size = {.ws_row = 24, .ws_col = 80},
                                 .fds = {HUTCH_NO_FD, HUTCH_NO_FD, HUTCH_NO_FD},
                                 .one_shot = true};
-    int status = environment_build(&environment, spec, &keeper->identity, order.terminal, err);
+    int status = environment_build(&environment, spec, keeper->image, &keeper->identity,
+                                   order.terminal, err);
     if (order.terminal)
         (void)ioctl(keeper->options->terminal_fd, TIOCGWINSZ, &order.size);
     else if (status == 0)

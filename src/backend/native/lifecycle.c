@@ -22,6 +22,7 @@
 #include "core/map.h"
 #include "core/spec.h"
 #include "util/own.h"
+#include "util/program.h"
 
 #define KEEPER_SOCKET 3
 #define DEFAULT_DISK "10g"
@@ -87,22 +88,6 @@ int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
 
 /* ---- a keeper -------------------------------------------------------------------------------- */
 
-/* The program that becomes a keeper: ourselves if we are hutch, the installed one otherwise. */
-static const char *keeper_program(void)
-{
-    static const char name[] = "/hutch";
-    char self[PATH_MAX];
-    const char *given = getenv("HUTCH_PROGRAM");
-    if (given && *given == '/')
-        return given;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[length > 0 ? length : 0] = '\0';
-    const char *base = strrchr(self, '/');
-    if (base && (!strcmp(base, name) || !strcmp(base, "/hutch-full")))
-        return "/proc/self/exe";
-    return HUTCH_BINDIR "/hutch";
-}
-
 /* It needs to know where hutch's directories are, and nothing else of the caller's. */
 static char **keeper_environment(char **place, size_t count)
 {
@@ -127,7 +112,7 @@ static int spawn_program(int socket, struct hutch_error *err)
     sigset_t none, all;
     pid_t pid = 0;
     int status;
-    const char *program = keeper_program();
+    const char *program = hutch_program_path();
     sigemptyset(&none);
     sigfillset(&all);
     if (posix_spawn_file_actions_init(&actions) != 0)

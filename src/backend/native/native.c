@@ -47,8 +47,8 @@ static int native_probe(const struct hutch_spec *spec, struct hutch_probe *ret_p
     _Static_assert(sizeof(layout) <= sizeof(ret_probe->findings), "the findings fit");
     if (layer_needs_overlay(spec) && !layer_tmpfs_carries_overlay() && !identity_is_privileged())
         return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
-                          "an ordinary user's overlay (a rootfs, or a workspace in mode overlay) "
-                          "needs Linux 6.6; use the "
+                          "an ordinary user's overlay (an image, a rootfs, or a workspace in mode "
+                          "overlay) needs Linux 6.6; use the "
                           "workspace mode copy, or run as root");
     cgroup_probe(&layout);
     memcpy(ret_probe->findings, &layout, sizeof(layout));
@@ -101,12 +101,13 @@ static void pipe_signal_restore(const sigset_t *before)
     (void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-static int native_run(const struct hutch_spec *spec, const struct hutch_run_options *options,
+static int native_run(const struct hutch_spec *spec, const struct image_use *image,
+                      const struct hutch_run_options *options,
                       const struct hutch_probe *probe, hutch_promise_set missing,
                       struct hutch_result **ret_result, struct hutch_error *err)
 {
     sigset_t before;
-    struct keeper *keeper = keeper_new(spec, options);
+    struct keeper *keeper = keeper_new(spec, image, options);
     if (!keeper)
         return hutch_fail_nomem(err);
     keeper->missing = missing;

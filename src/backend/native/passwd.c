@@ -42,9 +42,13 @@ static int open_file_beneath(const char *rootfs, const char *path)
     return open(self, O_RDONLY | O_CLOEXEC);
 }
 
-static char *read_beneath(const char *rootfs, const char *path)
+/* NULL where there is no such file. */
+static char *read_of_root(const struct hutch_spec *spec, const struct image_use *image,
+                          const char *path)
 {
-    hutch_autofd int fd = open_file_beneath(rootfs, path);
+    struct hutch_error none = HUTCH_ERROR_INIT;
+    hutch_autofd int fd = image ? image_open_file(&image->store, &image->image, path, &none)
+                                : open_file_beneath(spec->rootfs, path);
     if (fd < 0)
         return NULL;
     char *text = calloc(1, PASSWD_CEILING);
@@ -146,27 +150,52 @@ static int resolve_group(struct identity *identity, char *group_file, const char
     return 0;
 }
 
-int identity_resolve(struct identity *identity, const struct hutch_spec *spec,
-                     struct hutch_error *err)
+const char *identity_asked(const struct hutch_spec *spec, const struct image_use *image)
 {
-    *identity = (struct identity){.uid = IDENTITY_DEFAULT_ID, .gid = IDENTITY_DEFAULT_ID};
+    return image ? image->user : spec->user;
+}
+
+/* Not root, whatever an image is used to (docs/adr/0010). Where the image has an account of this
+ * number, that is who it is. */
+static void resolve_default(struct identity *identity, const struct hutch_spec *spec,
+                           const struct image_use *image)
+{
+    struct account account = {0};
+    hutch_autofree char *passwd = image ? read_of_root(spec, image, "etc/passwd") : NULL;
+    char number[16];
+    identity->uid = identity->gid = IDENTITY_DEFAULT_ID;
     (void)snprintf(identity->home, sizeof(identity->home), "/home/" IDENTITY_DEFAULT_NAME);
     (void)snprintf(identity->name, sizeof(identity->name), IDENTITY_DEFAULT_NAME);
-    if (!spec->user)
+    (void)snprintf(number, sizeof(number), "%d", IDENTITY_DEFAULT_ID);
+    if (!passwd || !find_account(passwd, number, false, &account))
+        return;
+    identity->gid = account.gid;
+    (void)snprintf(identity->home, sizeof(identity->home), "%s", account.home);
+    (void)snprintf(identity->name, sizeof(identity->name), "%s", account.name);
+}
+
+int identity_resolve(struct identity *identity, const struct hutch_spec *spec,
+                     const struct image_use *image, const char *user, struct hutch_error *err)
+{
+    bool is_foreign = image || spec->rootfs;
+    *identity = (struct identity){0};
+    if (!user) {
+        resolve_default(identity, spec, image);
         return 0;
-    hutch_autofree char *user = strdup(spec->user);
-    if (!user)
+    }
+    hutch_autofree char *name = strdup(user);
+    if (!name)
         return hutch_fail_nomem(err);
-    char *group = strchr(user, ':');
+    char *group = strchr(name, ':');
     if (group)
         *group++ = '\0';
     hutch_autofree char *passwd =
-        spec->rootfs ? read_beneath(spec->rootfs, "etc/passwd") : strdup(HOST_ROOT_PASSWD);
-    if (resolve_user(identity, passwd, user, err) < 0)
+        is_foreign ? read_of_root(spec, image, "etc/passwd") : strdup(HOST_ROOT_PASSWD);
+    if (resolve_user(identity, passwd, name, err) < 0)
         return -(int)err->code;
     if (!group)
         return 0;
     hutch_autofree char *groups =
-        spec->rootfs ? read_beneath(spec->rootfs, "etc/group") : strdup(HOST_ROOT_GROUP);
+        is_foreign ? read_of_root(spec, image, "etc/group") : strdup(HOST_ROOT_GROUP);
     return resolve_group(identity, groups, group, err);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,16 +217,67 @@ static void plan_fresh_dev(struct plan *plan, bool in_memory)
         step->text = add_options(plan, options, HUTCH_COUNT(options));
 }
 
+/* "7:3:1". A layer that lies in an image twice counts where it is topmost: the one below it is
+ * hidden in all its parts, and overlayfs does not take a directory twice. An image without layers
+ * has an empty directory of the writable layer below it. */
+static int name_layers(struct plan *plan, const struct hutch_strlist *layers)
+{
+    uint32_t offset = (uint32_t)plan->blob.length;
+    size_t used = 0;
+    for (size_t i = 0; i < layers->count; i++) {
+        bool is_again = false;
+        for (size_t k = 0; k < i && !is_again; k++)
+            is_again = !strcmp(layers->items[k], layers->items[i]);
+        if (is_again)
+            continue;
+        if (used++)
+            hutch_buf_append(&plan->blob, ":", 1);
+        hutch_buf_append(&plan->blob, layers->items[i], strlen(layers->items[i]));
+    }
+    const char *rest = used ? "" : "../empty";
+    hutch_buf_append(&plan->blob, rest, strlen(rest) + 1);
+    return (int)offset;
+}
+
+/* All layers enter as one tree: the directory that holds them. */
+static int add_layers(struct plan *plan, const struct image_use *image, struct hutch_error *err)
+{
+    char path[PATH_MAX];
+    if (image_use_layers_path(image, path, sizeof(path), err) < 0)
+        return -(int)err->code;
+    int tree = add_tree(plan, path, PLAN_IDS_ROOTFS, INERT_RO, err);
+    if (tree >= 0)
+        plan->header.lower_names = (uint32_t)name_layers(plan, &image->image.layers);
+    return tree;
+}
+
+/* The image's own working directory is made where it is missing, before anything of the host's is
+ * mounted in which it could be made. */
+static void plan_image_workdir(struct plan *plan, const struct plan_input *input)
+{
+    if (input->image->workdir && input->image->workdir == input->image->image.workdir) {
+        struct init_step *step = add_step(plan, INIT_OP_MKDIR, input->image->workdir);
+        step->mode = 0755;
+        step->uid = input->identity->uid;
+        step->gid = input->identity->gid;
+        step->flags = INIT_STEP_INSIDE | INIT_STEP_OPTIONAL;
+    }
+}
+
 /* A foreign root keeps what it has; only what must be there is added. */
 static int plan_foreign_root(struct plan *plan, const struct plan_input *input,
                              struct hutch_error *err)
 {
-    int tree = add_tree(plan, input->spec->rootfs, PLAN_IDS_ROOTFS, INERT_RO, err);
+    int tree = input->image
+                   ? add_layers(plan, input->image, err)
+                   : add_tree(plan, input->spec->rootfs, PLAN_IDS_ROOTFS, INERT_RO, err);
     if (tree < 0)
         return tree;
     plan->trees[tree].directory = true;
     plan->header.lower_tree = tree;
     add_entries(plan, skeleton, HUTCH_COUNT(skeleton));
+    if (input->image)
+        plan_image_workdir(plan, input);
     plan_fresh_dev(plan, input->writable_fd < 0 || input->writable_detached);
     return 0;
 }
@@ -369,7 +421,7 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
     hutch_buf_append(&plan->blob, &plan->header, sizeof(plan->header));
     plan_writable_layer(plan, input);
     plan->header.hostname = blob_text(&plan->blob, spec->hostname);
-    int status = spec->rootfs ? plan_foreign_root(plan, input, err) : plan_host_root(plan, err);
+    int status = spec->rootfs || input->image ? plan_foreign_root(plan, input, err) : plan_host_root(plan, err);
     if (status < 0)
         return status;
     plan_hosts(plan, spec->hostname);

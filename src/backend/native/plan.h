@@ -42,6 +42,7 @@ struct plan {
 
 struct plan_input {
     const struct hutch_spec *spec;
+    const struct image_use *image; /* NULL unless the spec names one */
     const struct identity *identity;
     bool privileged;
     int writable_fd;        /* directory of the quota pool; negative: a tmpfs */

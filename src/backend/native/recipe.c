@@ -30,7 +30,7 @@ bool layer_tmpfs_carries_overlay(void)
 
 bool layer_needs_overlay(const struct hutch_spec *spec)
 {
-    return spec->rootfs ||
+    return spec->rootfs || spec->image ||
            (spec->workspace.path && spec->workspace.mode == HUTCH_WORKSPACE_OVERLAY);
 }
 
@@ -53,13 +53,15 @@ int keeper_make_id(char *id, struct hutch_error *err)
     return 0;
 }
 
-struct keeper *keeper_new(const struct hutch_spec *spec, const struct hutch_run_options *options)
+struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use *image,
+                          const struct hutch_run_options *options)
 {
     struct keeper *keeper = malloc(sizeof(*keeper));
     if (!keeper)
         return NULL;
     memset(keeper, 0, offsetof(struct keeper, chunk));
     keeper->spec = spec;
+    keeper->image = image;
     keeper->options = options;
     keeper->lease.fd = keeper->pool.dir = keeper->pidfd = keeper->socket = HUTCH_NO_FD;
     keeper->writable = keeper->artifacts = keeper->terminal = HUTCH_NO_FD;
@@ -82,6 +84,17 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct hutch_run_
     capture_start(&keeper->both, budget);
     keeper->deadline_us = now_us() + spec->limits.timeout_ms * 1000;
     return keeper;
+}
+
+const struct hutch_strlist *keeper_command(const struct keeper *keeper)
+{
+    return keeper->image ? &keeper->image->command : &keeper->spec->command;
+}
+
+const char *keeper_workdir(const struct keeper *keeper)
+{
+    const char *workdir = keeper->image ? keeper->image->workdir : keeper->spec->workdir;
+    return workdir ? workdir : "/workspace";
 }
 
 /* In the reverse order of making; safe at any point. */
@@ -125,9 +138,11 @@ static bool has_foreign_groups(void)
 static int decide_identity(struct keeper *keeper, struct hutch_error *err)
 {
     keeper->privileged = identity_is_privileged();
-    if (identity_resolve(&keeper->identity, keeper->spec, err) < 0)
+    const struct hutch_spec *spec = keeper->spec;
+    if (identity_resolve(&keeper->identity, spec, keeper->image,
+                         identity_asked(spec, keeper->image), err) < 0)
         return -(int)err->code;
-    identity_choose_map(&keeper->identity, keeper->privileged, keeper->spec->rootfs != NULL);
+    identity_choose_map(&keeper->identity, keeper->privileged, spec->rootfs || spec->image);
     if (!keeper->identity.can_set_groups && has_foreign_groups())
         keeper->missing |= HUTCH_PROMISE_BIT(GROUPS);
     return 0;
@@ -181,6 +196,7 @@ static int make_plan(struct keeper *keeper, struct hutch_error *err)
     if (status < 0)
         return status;
     struct plan_input input = {.spec = keeper->spec,
+                               .image = keeper->image,
                                .identity = identity,
                                .privileged = keeper->privileged,
                                .writable_fd = keeper->memory_layer >= 0 ? keeper->memory_layer

@@ -239,7 +239,7 @@ static int ask_sessions(struct warden *warden, struct client *client, struct wir
                  session->phase == SESSION_ENDED     ? "ended"
                  : session->phase == SESSION_RUNNING ? "running"
                                                      : "starting");
-        wire_add_number(&answer, "main", session->number == MAIN_SESSION);
+        wire_add_number(&answer, "main", session->is_main);
         wire_add_number(&answer, "recorded", session->is_recorded);
         wire_add_number(&answer, "age_us", session->started_us ? end - session->started_us : 0);
         for (size_t i = 0; i < session->command.count; i++)

@@ -66,7 +66,7 @@ static void session_forget(struct warden *warden, struct session *session)
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (session->held_pipes && session->log) /* nobody is left who could say more */
         (void)!log_writer_end(session->log, &ignored);
-    if (session->log && session->number != MAIN_SESSION)
+    if (session->log && !session->is_main)
         exec_logs_ended(warden, log_writer_offset(session->log));
     session_free(session);
 }
@@ -126,7 +126,7 @@ void session_failed(struct warden *warden, struct session *session,
     wire_fail(&answer, &failure);
     if (session->client)
         client_answer(session->client, &answer);
-    else if (session->number == MAIN_SESSION)
+    else if (session->is_main)
         warden->failure = failure;
     hutch_buf_done(&answer.text);
     (void)cgroup_try_remove(&session->cgroup);

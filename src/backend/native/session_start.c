@@ -95,7 +95,7 @@ static int build_environment(const struct warden *warden, const struct wire_mess
                              struct hutch_error *err)
 {
     bool terminal = wire_number(request, "terminal", 0);
-    if (environment_build(environment, warden->spec, identity, terminal, err) < 0)
+    if (environment_build(environment, warden->spec, warden->keeper->image, identity, terminal, err) < 0)
         return -(int)err->code;
     const char *pair = NULL;
     while ((pair = wire_next(request, "env", pair))) {
@@ -123,10 +123,8 @@ static int resolve_user(const struct warden *warden, const char *user,
     *ret_identity = warden->keeper->identity;
     if (!user)
         return 0;
-    struct hutch_spec view = *warden->spec;
-    view.user = (char *)(uintptr_t)user;
-    struct identity asked = *ret_identity;
-    if (identity_resolve(&asked, &view, err) < 0)
+    struct identity asked;
+    if (identity_resolve(&asked, warden->spec, warden->keeper->image, user, err) < 0)
         return -(int)err->code;
     if (warden->keeper->identity.map == IDENTITY_SINGLE && asked.uid != ret_identity->uid)
         return hutch_fail(
@@ -148,11 +146,10 @@ static int fill_order(struct warden *warden, struct wire_message *request, struc
         return -(int)err->code;
     if (!session->command.count)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "there is no command to run");
-    (void)snprintf(session->workdir, sizeof(session->workdir), "%s",
-                   workdir                 ? workdir
-                   : warden->spec->workdir ? warden->spec->workdir
-                                           : "/workspace");
-    order->workdir = workdir ? workdir : warden->spec->workdir;
+    if (!workdir)
+        workdir = keeper_workdir(warden->keeper);
+    (void)snprintf(session->workdir, sizeof(session->workdir), "%s", workdir);
+    order->workdir = workdir;
     order->environment = environment;
     order->uid = identity.uid;
     order->gid = identity.gid;
@@ -271,9 +268,11 @@ int session_start_main(struct warden *warden, struct hutch_error *err)
     struct session *session = session_new(warden, err);
     if (!session)
         return -(int)err->code;
+    session->is_main = true;
     wire_begin(&request, "exec");
-    for (size_t i = 0; i < warden->spec->command.count; i++)
-        wire_add(&request, "arg", warden->spec->command.items[i]);
+    const struct hutch_strlist *command = keeper_command(warden->keeper);
+    for (size_t i = 0; i < command->count; i++)
+        wire_add(&request, "arg", command->items[i]);
     if (hutch_spec_is_set(warden->spec, "limits.timeout"))
         wire_add_number(&request, "timeout_ms", warden->spec->limits.timeout_ms);
     int status = fill_order(warden, &request, session, &order, &environment, err);

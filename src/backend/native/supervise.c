@@ -118,8 +118,8 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
         break;
     case INIT_FAILED:
         if (!keeper->has_failure)
-            keeper_explain(keeper, message, keeper->spec->command.items[0], keeper->spec->workdir,
-                           &keeper->failure);
+            keeper_explain(keeper, message, keeper_command(keeper)->items[0],
+                           keeper_workdir(keeper), &keeper->failure);
         keeper->has_failure = true;
         kill_all(keeper);
         break;

@@ -100,11 +100,25 @@ static int check_artifacts(const struct hutch_spec *spec, struct hutch_error *er
     return target < 0 ? -(int)err->code : 0;
 }
 
+static int fail_image(const struct warden *warden, struct hutch_error *err)
+{
+    if (err->code != HUTCH_E_NOT_FOUND)
+        return -(int)err->code;
+    return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
+                      "the image of sandbox '%s' is gone, '%.200s'; get it back with 'hutch image "
+                      "pull', or remove the sandbox with 'hutch rm %s'",
+                      warden->home.name, warden->spec->image, warden->home.name);
+}
+
 static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
 {
     if (check_artifacts(warden->spec, err) < 0)
         return -(int)err->code;
-    struct keeper *keeper = warden->keeper = keeper_new(warden->spec, NULL);
+    if (warden->spec->image && warden->image.store.dir < 0 &&
+        image_use_open(&warden->image, warden->spec, err) < 0)
+        return fail_image(warden, err);
+    struct keeper *keeper = warden->keeper =
+        keeper_new(warden->spec, warden->spec->image ? &warden->image : NULL, NULL);
     if (!keeper)
         return hutch_fail_nomem(err);
     /* groups of its own: those of a keeper that was killed may still be there */
@@ -140,7 +154,7 @@ static void ready(struct warden *warden)
     if (warden->listener < 0)
         warden->listener = home_listen(&warden->home, &err);
     if (warden->listener < 0 || home_write(&warden->home, &warden->record, &err) < 0 ||
-        (warden->spec->command.count && session_start_main(warden, &err) < 0)) {
+        (keeper_command(warden->keeper)->count && session_start_main(warden, &err) < 0)) {
         warden->failure = err;
         warden->is_ending = true;
         return;
@@ -198,6 +212,14 @@ static void hear_init(struct warden *warden)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* An image's own way to be told concerns its own command. */
+static int stop_signal(const struct warden *warden, const struct session *session)
+{
+    return session->is_main && warden->keeper->image
+               ? warden->keeper->image->stop_signal
+               : SIGTERM;
+}
+
 void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
@@ -210,7 +232,8 @@ void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms)
     for (struct session *session = warden->sessions; session && !warden->is_stopping;
          session = session->next)
         if (session->phase == SESSION_RUNNING)
-            (void)!keeper_signal(warden->keeper, session->number, SIGTERM, &ignored);
+            (void)!keeper_signal(warden->keeper, session->number,
+                                 stop_signal(warden, session), &ignored);
     warden->is_stopping = true;
 }
 
@@ -412,6 +435,7 @@ int warden_main(void)
     if (!warden || detach() < 0)
         return 1;
     warden->home = (struct home)HOME_INIT;
+    warden->image = (struct image_use)IMAGE_USE_INIT;
     warden->listener = warden->signals = warden->layer = warden->lease.fd = HUTCH_NO_FD;
     warden->creator = CREATOR_FD;
     if (wire_receive(CREATOR_FD, &order, &err) < 0)
@@ -431,6 +455,7 @@ int warden_main(void)
     warden->failure = status < 0 ? err : warden->failure;
     warden_take_down(warden, is_new);
     wire_done(&order);
+    image_use_done(&warden->image);
     hutch_spec_free(warden->spec);
     free(warden->fds);
     free(warden);

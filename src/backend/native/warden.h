@@ -18,7 +18,6 @@
 #include "store/log.h"
 
 #define WARDEN_NEVER UINT64_MAX
-#define MAIN_SESSION 1 /* the number of the sandbox's own command */
 
 enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
 
@@ -28,6 +27,7 @@ struct session {
     struct session *next;
     char id[17];
     uint32_t number;
+    bool is_main; /* the sandbox's own command */
     enum session_phase phase;
     struct hutch_strlist command;
     char workdir[256]; /* for messages */
@@ -70,6 +70,7 @@ struct warden {
     struct home home;
     struct home_record record;
     struct hutch_spec *spec;
+    struct image_use image; /* open from its start to the keeper's end */
     struct keeper *keeper;
     int listener;
     int signals;
