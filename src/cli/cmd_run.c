@@ -58,9 +58,6 @@ static const struct cli_option run_options[] = {
 static int check_request(const struct run_request *request, struct hutch_error *err)
 {
     bool spec_on_stdin = request->spec_path && !strcmp(request->spec_path, "-");
-    if (!*request->command && !request->spec_path)
-        return cli_fail(err, HUTCH_E_INVALID,
-                        "no command to run; give one after the flags: hutch run -- echo hello");
     if (spec_on_stdin && request->interactive)
         return cli_fail(err, HUTCH_E_INVALID,
                         "'--spec -' and '--interactive' both read standard input; put the spec "

@@ -9,7 +9,7 @@
 /* The native backend maps this many ids, as every container image expects. */
 #define LARGEST_ID 65535
 #define IMAGE_MAX_BYTES 720 /* the longest name, with a tag and a digest */
-#define HOSTNAME_MAX 64 /* __NEW_UTS_LEN */
+#define HOSTNAME_MAX 64     /* __NEW_UTS_LEN */
 
 static bool is_lower(char c)
 {
@@ -200,10 +200,11 @@ int hutch_check_image(char *text, struct hutch_error *err)
         if (*at <= ' ' || *at >= 0x7f)
             length = 0;
     if (!length || length > IMAGE_MAX_BYTES)
-        return hutch_fail(err, HUTCH_E_INVALID, 0,
-                          "'%.80s' is not the name of an image, write it like 'python:3.11-slim' or "
-                          "'ghcr.io/owner/name@sha256:...'",
-                          text);
+        return hutch_fail(
+            err, HUTCH_E_INVALID, 0,
+            "'%.80s' is not the name of an image, write it like 'python:3.11-slim' or "
+            "'ghcr.io/owner/name@sha256:...'",
+            text);
     return 0;
 }
 

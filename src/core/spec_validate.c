@@ -106,9 +106,9 @@ static int check_sizes(const struct hutch_spec *spec, struct hutch_error *err)
 /* Only one of them can be the root. What is about an image would be ignored without one. */
 static int check_root(const struct hutch_spec *spec, struct hutch_error *err)
 {
-    const char *about_images = spec->entrypoint.count           ? "entrypoint"
+    const char *about_images = spec->entrypoint.count          ? "entrypoint"
                                : strcmp(spec->pull, "missing") ? "pull"
-                                                                : NULL;
+                                                               : NULL;
     if (spec->image && spec->rootfs)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "image '%.100s' and rootfs '%.100s' are both given and exclude each "

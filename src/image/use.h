@@ -5,6 +5,8 @@
 #ifndef HUTCH_IMAGE_USE_H
 #define HUTCH_IMAGE_USE_H
 
+#include <errno.h>
+
 #include "core/spec.h"
 #include "image/store.h"
 
@@ -19,9 +21,9 @@ struct image_use {
     int stop_signal;     /* for the sandbox's own command */
 };
 
-#define IMAGE_USE_INIT                                    \
-    {                                                     \
-        .store = {.dir = -EBADF}, .image = {.lock = -EBADF} \
+#define IMAGE_USE_INIT                                       \
+    {                                                        \
+        .store = {.dir = -EBADF}, .image = {.lock = -EBADF } \
     }
 
 /* The spec's image as the store has it. HUTCH_E_NOT_FOUND when it does not. Borrows from the spec.

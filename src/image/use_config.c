@@ -41,8 +41,9 @@ static int settle_command(struct image_use *use, const struct hutch_spec *spec,
     if (add_all(&use->command, rest, err) < 0)
         return -(int)err->code;
     if (use->command.count && !use->command.items[0][0])
-        return hutch_fail(err, HUTCH_E_INVALID, 0,
-                          "its command begins with an empty word; give one, or another --entrypoint");
+        return hutch_fail(
+            err, HUTCH_E_INVALID, 0,
+            "its command begins with an empty word; give one, or another --entrypoint");
     return 0;
 }
 
@@ -95,10 +96,10 @@ static int parse_signal(const char *text)
     static const struct {
         const char *name;
         int number;
-    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"KILL", SIGKILL},
-                 {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM},   {"CONT", SIGCONT},
+    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
+                 {"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"TERM", SIGTERM}, {"CONT", SIGCONT},
                  {"STOP", SIGSTOP}, {"WINCH", SIGWINCH}, {"PWR", SIGPWR},   {"ALRM", SIGALRM},
-                 {"ABRT", SIGABRT}, {"PIPE", SIGPIPE}, {"RTMIN", 34},       {"RTMAX", 64}};
+                 {"ABRT", SIGABRT}, {"PIPE", SIGPIPE},   {"RTMIN", 34},     {"RTMAX", 64}};
     char *end = NULL;
     long number = strtol(text, &end, 10);
     if (end != text && !*end)

@@ -132,7 +132,7 @@ struct init_plan {
     uint32_t
         writable_opts; /* offset of "k=v" NUL-separated tmpfs options, ended by an empty string */
     int32_t writable_tree; /* tree that holds the writable layer instead of a tmpfs, -1: none */
-    int32_t lower_tree; /* root filesystem below an overlay, -1: the writable layer is the root */
+    int32_t lower_tree;   /* root filesystem below an overlay, -1: the writable layer is the root */
     uint32_t lower_names; /* offset of "N:N:...": directories in it that are stacked, the topmost
                              first; 0: it is the lower directory itself */
     uint32_t

@@ -113,8 +113,8 @@ int layer_mkdir(int writable, const char *name)
     return status < 0 && errno == EEXIST ? 1 : status;
 }
 
-/* One call with all options in one page, where the newer ones take 255 bytes at a time: the names of
- * hundreds of layers fit. Those are relative to the directory that holds them, to be short. */
+/* One call with all options in one page, where the newer ones take 255 bytes at a time: the names
+ * of hundreds of layers fit. Those are relative to the directory that holds them, to be short. */
 static int mount_layers(struct sandbox *box, const char *names)
 {
     char options[4096];
@@ -175,8 +175,8 @@ static int make_root(struct sandbox *box, const struct init_plan *plan)
         if (box->kept < 0)
             return fail(box, INIT_STAGE_WRITABLE);
     }
-    if (plan->lower_tree >= 0 && make_overlay_root(box, box->trees[plan->lower_tree],
-                                                   blob_at(plan, plan->lower_names)) < 0)
+    if (plan->lower_tree >= 0 &&
+        make_overlay_root(box, box->trees[plan->lower_tree], blob_at(plan, plan->lower_names)) < 0)
         return fail(box, INIT_STAGE_OVERLAY);
     if (plan->lower_tree < 0 && plan->hide_writable && make_inner_root(box) < 0)
         return fail(box, INIT_STAGE_WRITABLE);

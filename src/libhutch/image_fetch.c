@@ -86,8 +86,8 @@ static void take_words(struct fetch *fetch, const char *text, size_t length)
 static void follow(struct fetch *fetch, int cancel_fd)
 {
     char text[4096];
-    struct pollfd fds[] = {{fetch->words, POLLIN, 0}, {fetch->pidfd, POLLIN, 0},
-                           {cancel_fd, POLLIN, 0}};
+    struct pollfd fds[] = {
+        {fetch->words, POLLIN, 0}, {fetch->pidfd, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
     while (fds[0].fd >= 0 || !(fds[1].revents & POLLIN)) {
         if (poll(fds, HUTCH_COUNT(fds), -1) < 0)
             continue;

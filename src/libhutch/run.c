@@ -91,10 +91,11 @@ static int run_image(const struct hutch_spec *spec, const struct hutch_backend_o
     struct image_use image = IMAGE_USE_INIT;
     int status = image_ready(spec, options->cancel_fd, &image, err);
     if (status == 0 && !image.command.count)
-        status = hutch_fail(err, HUTCH_E_INVALID, 0,
-                            "image '%.150s' names no command to run, give one such as 'sh -c \"echo "
-                            "hello\"'",
-                            spec->image);
+        status =
+            hutch_fail(err, HUTCH_E_INVALID, 0,
+                       "image '%.150s' names no command to run, give one such as 'sh -c \"echo "
+                       "hello\"'",
+                       spec->image);
     if (status == 0)
         status = backend->run(spec, &image, options, probe, missing, ret_result, err);
     image_use_done(&image);

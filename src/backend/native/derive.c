@@ -14,6 +14,7 @@
 
 #include "backend/native/identity.h"
 #include "backend/native/lifecycle.h"
+#include "backend/native/merged.h"
 #include "backend/native/plan.h"
 #include "backend/native/pool.h"
 #include "backend/native/sandbox.h"
@@ -121,14 +122,15 @@ static int add_with_parents(struct hutch_strlist *paths, const char *path, struc
 }
 
 static int learn_setup(struct report *report, const struct hutch_spec *spec,
-                       struct hutch_error *err)
+                       const struct image_use *image, struct hutch_error *err)
 {
     struct plan *plan = calloc(1, sizeof(*plan));
     struct identity identity = {0};
     if (!plan)
         return hutch_fail_nomem(err);
-    struct plan_input input = {.spec = spec, .identity = &identity, .writable_fd = HUTCH_NO_FD};
-    int status = identity_resolve(&identity, spec, err);
+    struct plan_input input = {
+        .spec = spec, .image = image, .identity = &identity, .writable_fd = HUTCH_NO_FD};
+    int status = identity_resolve(&identity, spec, image, identity_asked(spec, image), err);
     if (status == 0)
         status = plan_build(plan, &input, err);
     for (size_t i = 0; i < plan->step_count && status == 0; i++)
@@ -153,18 +155,21 @@ static int changes_of_host_root(int layer, struct report *report, struct hutch_e
                                   report->made.count, report_change, report, err);
 }
 
-static int changes_of_root(const struct hutch_spec *spec, int layer, struct report *report,
-                           struct hutch_error *err)
+static int changes_of_root(const struct hutch_spec *spec, const struct image_use *image, int layer,
+                           struct report *report, struct hutch_error *err)
 {
     const struct hutch_changes_options options = {.ignore_owner = true};
-    if (learn_setup(report, spec, err) < 0)
+    if (learn_setup(report, spec, image, err) < 0)
         return -(int)err->code;
-    if (!spec->rootfs)
+    if (!spec->rootfs && !image)
         return changes_of_host_root(layer, report, err);
     hutch_autofd int upper = open_part(layer, "upper", err);
     if (upper < 0)
         return upper;
-    hutch_autofd int lower = open_host(spec->rootfs, err);
+    /* an image without layers has an empty directory below */
+    hutch_autofd int lower = !image                      ? open_host(spec->rootfs, err)
+                             : image->image.layers.count ? merged_open(image, err)
+                                                         : open_part(layer, "empty", err);
     return lower < 0 ? lower : hutch_changes(upper, lower, &options, report_change, report, err);
 }
 
@@ -178,7 +183,11 @@ int derive_changes(struct hutch_sandbox *sandbox, hutch_change_seen_fn on_change
         return layer;
     if (sandbox_spec(sandbox, &spec, err) < 0)
         return -(int)err->code;
-    int status = changes_of_root(spec, layer, &report, err);
+    struct image_use image = IMAGE_USE_INIT;
+    int status = spec->image ? image_use_open(&image, spec, err) : 0;
+    if (status == 0)
+        status = changes_of_root(spec, spec->image ? &image : NULL, layer, &report, err);
+    image_use_done(&image);
     hutch_strlist_done(&report.made);
     hutch_spec_free(spec);
     return status;

@@ -89,7 +89,8 @@ int environment_build(struct hutch_strlist *environment, const struct hutch_spec
 {
     hutch_cleanup(hutch_map_done) struct hutch_map map = {0};
     if (set_defaults(&map, identity, terminal, err) < 0 ||
-        (image && add_image(&map, &image->image, err) < 0) || environment_asked(&map, spec, err) < 0)
+        (image && add_image(&map, &image->image, err) < 0) ||
+        environment_asked(&map, spec, err) < 0)
         return -(int)err->code;
     return flatten(environment, &map, err);
 }

@@ -11,7 +11,8 @@ int environment_asked(struct hutch_map *map, const struct hutch_spec *spec,
 /* The command's environment, built from nothing: a few constants, then the image's, env_files,
  * pass_env and env, later ones winning. */
 int environment_build(struct hutch_strlist *environment, const struct hutch_spec *spec,
-                      const struct image_use *image, const struct identity *identity, bool terminal, struct hutch_error *err);
+                      const struct image_use *image, const struct identity *identity, bool terminal,
+                      struct hutch_error *err);
 const char *environment_get(const struct hutch_strlist *environment, const char *name);
 
 #endif

@@ -31,7 +31,7 @@ static const char *const stage_texts[INIT_STAGE_COUNT] = {
 static void explain_exec(const struct keeper *keeper, const char *command, int os_errno,
                          struct hutch_error *err)
 {
-    const char *where = keeper->image           ? "the image"
+    const char *where = keeper->image          ? "the image"
                         : keeper->spec->rootfs ? "the root filesystem"
                                                : "the sandbox";
     bool is_path = strchr(command, '/');

@@ -102,9 +102,9 @@ static void pipe_signal_restore(const sigset_t *before)
 }
 
 static int native_run(const struct hutch_spec *spec, const struct image_use *image,
-                      const struct hutch_run_options *options,
-                      const struct hutch_probe *probe, hutch_promise_set missing,
-                      struct hutch_result **ret_result, struct hutch_error *err)
+                      const struct hutch_run_options *options, const struct hutch_probe *probe,
+                      hutch_promise_set missing, struct hutch_result **ret_result,
+                      struct hutch_error *err)
 {
     sigset_t before;
     struct keeper *keeper = keeper_new(spec, image, options);

@@ -158,7 +158,7 @@ const char *identity_asked(const struct hutch_spec *spec, const struct image_use
 /* Not root, whatever an image is used to (docs/adr/0010). Where the image has an account of this
  * number, that is who it is. */
 static void resolve_default(struct identity *identity, const struct hutch_spec *spec,
-                           const struct image_use *image)
+                            const struct image_use *image)
 {
     struct account account = {0};
     hutch_autofree char *passwd = image ? read_of_root(spec, image, "etc/passwd") : NULL;

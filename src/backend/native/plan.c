@@ -217,12 +217,8 @@ static void plan_fresh_dev(struct plan *plan, bool in_memory)
         step->text = add_options(plan, options, HUTCH_COUNT(options));
 }
 
-/* "7:3:1". A layer that lies in an image twice counts where it is topmost: the one below it is
- * hidden in all its parts, and overlayfs does not take a directory twice. An image without layers
- * has an empty directory of the writable layer below it. */
-static int name_layers(struct plan *plan, const struct hutch_strlist *layers)
+size_t plan_name_layers(struct hutch_buf *names, const struct hutch_strlist *layers)
 {
-    uint32_t offset = (uint32_t)plan->blob.length;
     size_t used = 0;
     for (size_t i = 0; i < layers->count; i++) {
         bool is_again = false;
@@ -231,12 +227,11 @@ static int name_layers(struct plan *plan, const struct hutch_strlist *layers)
         if (is_again)
             continue;
         if (used++)
-            hutch_buf_append(&plan->blob, ":", 1);
-        hutch_buf_append(&plan->blob, layers->items[i], strlen(layers->items[i]));
+            hutch_buf_append(names, ":", 1);
+        hutch_buf_append(names, layers->items[i], strlen(layers->items[i]));
     }
-    const char *rest = used ? "" : "../empty";
-    hutch_buf_append(&plan->blob, rest, strlen(rest) + 1);
-    return (int)offset;
+    hutch_buf_append(names, "", 1);
+    return used;
 }
 
 /* All layers enter as one tree: the directory that holds them. */
@@ -246,8 +241,9 @@ static int add_layers(struct plan *plan, const struct image_use *image, struct h
     if (image_use_layers_path(image, path, sizeof(path), err) < 0)
         return -(int)err->code;
     int tree = add_tree(plan, path, PLAN_IDS_ROOTFS, INERT_RO, err);
-    if (tree >= 0)
-        plan->header.lower_names = (uint32_t)name_layers(plan, &image->image.layers);
+    plan->header.lower_names = (uint32_t)plan->blob.length;
+    if (!plan_name_layers(&plan->blob, &image->image.layers)) /* the writable layer has one */
+        plan->header.lower_names = blob_text(&plan->blob, "../empty");
     return tree;
 }
 
@@ -268,9 +264,8 @@ static void plan_image_workdir(struct plan *plan, const struct plan_input *input
 static int plan_foreign_root(struct plan *plan, const struct plan_input *input,
                              struct hutch_error *err)
 {
-    int tree = input->image
-                   ? add_layers(plan, input->image, err)
-                   : add_tree(plan, input->spec->rootfs, PLAN_IDS_ROOTFS, INERT_RO, err);
+    int tree = input->image ? add_layers(plan, input->image, err)
+                            : add_tree(plan, input->spec->rootfs, PLAN_IDS_ROOTFS, INERT_RO, err);
     if (tree < 0)
         return tree;
     plan->trees[tree].directory = true;
@@ -421,7 +416,8 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
     hutch_buf_append(&plan->blob, &plan->header, sizeof(plan->header));
     plan_writable_layer(plan, input);
     plan->header.hostname = blob_text(&plan->blob, spec->hostname);
-    int status = spec->rootfs || input->image ? plan_foreign_root(plan, input, err) : plan_host_root(plan, err);
+    int status = spec->rootfs || input->image ? plan_foreign_root(plan, input, err)
+                                              : plan_host_root(plan, err);
     if (status < 0)
         return status;
     plan_hosts(plan, spec->hostname);

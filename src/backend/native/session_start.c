@@ -95,7 +95,8 @@ static int build_environment(const struct warden *warden, const struct wire_mess
                              struct hutch_error *err)
 {
     bool terminal = wire_number(request, "terminal", 0);
-    if (environment_build(environment, warden->spec, warden->keeper->image, identity, terminal, err) < 0)
+    if (environment_build(environment, warden->spec, warden->keeper->image, identity, terminal,
+                          err) < 0)
         return -(int)err->code;
     const char *pair = NULL;
     while ((pair = wire_next(request, "env", pair))) {

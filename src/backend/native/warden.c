@@ -215,9 +215,7 @@ static void hear_init(struct warden *warden)
 /* An image's own way to be told concerns its own command. */
 static int stop_signal(const struct warden *warden, const struct session *session)
 {
-    return session->is_main && warden->keeper->image
-               ? warden->keeper->image->stop_signal
-               : SIGTERM;
+    return session->is_main && warden->keeper->image ? warden->keeper->image->stop_signal : SIGTERM;
 }
 
 void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms)
@@ -232,8 +230,8 @@ void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms)
     for (struct session *session = warden->sessions; session && !warden->is_stopping;
          session = session->next)
         if (session->phase == SESSION_RUNNING)
-            (void)!keeper_signal(warden->keeper, session->number,
-                                 stop_signal(warden, session), &ignored);
+            (void)!keeper_signal(warden->keeper, session->number, stop_signal(warden, session),
+                                 &ignored);
     warden->is_stopping = true;
 }
 
