@@ -18,6 +18,9 @@ bool store_has_blob(const struct image_store *store, const char *digest, uint64_
 /* A descriptor to read. */
 int store_open_blob(const struct image_store *store, const char *digest,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
+/* Reads and hashes it: is it what its name says? */
+int store_check_blob(const struct image_store *store, const char *digest,
+                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* A whole small one (manifest, configuration), at most ceiling bytes, checked again. */
 int store_read_blob(const struct image_store *store, const char *digest, size_t ceiling,
                     char **ret_text, size_t *ret_length, struct hutch_error *err) HUTCH_MUST_CHECK;
@@ -26,8 +29,10 @@ int store_add_blob(const struct image_store *store, const void *data, size_t len
                    char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err) HUTCH_MUST_CHECK;
 
 /* A large one on its way. Of two who want the same blob one gets the writer; the other waits in
- * blob_begin until it is there (true in *ret_there) or the first has given up. What an earlier try
- * left is taken up again: it is read and hashed first, and `have` says how much there is. */
+ * blob_begin until it is there (true in *ret_there, and no writer) or the first has given up. What
+ * an earlier try left is taken up again: it is read and hashed first, and `have` says how much
+ * there is. Who holds several writers begins them in the order of their digests and none twice:
+ * two who wait for each other's would wait for ever, and so would one for its own. */
 struct blob_writer;
 int blob_begin(const struct image_store *store, const char *digest, uint64_t size,
                struct blob_writer **ret_writer, bool *ret_there, uint64_t *ret_have,
@@ -39,9 +44,10 @@ int blob_write(struct blob_writer *writer, const void *data, size_t length,
 int blob_rewind(struct blob_writer *writer, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* The file, to follow what is being written with pread(); borrowed. */
 int blob_descriptor(const struct blob_writer *writer);
-/* Checks size and digest and gives it its name. What does not match is removed. */
+/* Checks size and digest and gives it its name. What does not match is removed, what is too short
+ * stays for the next try. The writer is to be freed all the same. */
 int blob_commit(struct blob_writer *writer, struct hutch_error *err) HUTCH_MUST_CHECK;
-/* Without commit: what came so far stays for the next try. */
+/* After a commit or without: then what came so far stays for the next try. */
 void blob_free(struct blob_writer *writer);
 /* One whose digest only its content tells. */
 int blob_begin_unnamed(const struct image_store *store, struct blob_writer **ret_writer,
@@ -51,11 +57,12 @@ int blob_commit_unnamed(struct blob_writer *writer, char ret_digest[IMAGE_DIGEST
 
 /* ---- layers ---- */
 
-/* An empty directory LIB/images/tmp/ID/layer to unpack into; its descriptor. */
+/* An empty directory LIB/images/tmp/ID/layer to unpack into; its descriptor, borrowed. */
 struct layer_writer;
 int layer_begin(const struct image_store *store, struct layer_writer **ret_writer, int *ret_dir,
                 struct hutch_error *err) HUTCH_MUST_CHECK;
-/* Gives it its number and enters it under the key. Of two with one key the first stays. */
+/* Gives it its number and enters it under the key. Of two with one key the first stays. The writer
+ * is to be freed all the same, and what has no key goes with it. */
 int layer_commit(struct layer_writer *writer, const char *key, char ret_name[16],
                  struct hutch_error *err) HUTCH_MUST_CHECK;
 void layer_free(struct layer_writer *writer);
@@ -64,7 +71,9 @@ bool store_find_layer(const struct image_store *store, const char *key, char ret
 
 /* ---- images and their names ---- */
 
-/* Writes the record. The manifest, the configuration and every layer have to be there. */
+/* Writes the record. The manifest, the configuration and every layer have to be there. One that is
+ * there already stays, unless it is damaged. Layers below one whose root is opaque are left out:
+ * overlayfs does not look at the attribute of a root. */
 int store_add_image(const struct image_store *store, const struct image *image,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
 int store_set_reference(const struct image_store *store, const struct image_reference *reference,
