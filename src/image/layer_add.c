@@ -141,7 +141,7 @@ static int move_tree(const struct layer_writer *writer, const char *from, const 
 static int number_tree(const struct layer_writer *writer, char path[STORE_PATH_BYTES],
                        struct hutch_error *err)
 {
-    uint64_t number;
+    uint64_t number = 0;
     int r = first_number(&writer->store, &number, err);
     if (r < 0)
         return r;

@@ -74,7 +74,7 @@ int store_add_image(const struct image_store *store, const struct image *image,
 {
     char path[STORE_PATH_BYTES];
     hutch_autofree char *text = NULL;
-    size_t length, visible;
+    size_t length = 0, visible = 0;
     int r = check_content(store, image, &visible, err);
     if (r < 0)
         return hutch_wrap(err, "image '%.19s' is not whole: ", image->digest);
