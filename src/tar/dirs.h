@@ -25,6 +25,7 @@ struct tar_level {
     off_t position;        /* where the list goes on, should it have to be read again */
     /* unpacking */
     bool has_attributes; /* to be given to it when the walk leaves */
+    bool keeps_owner;    /* they are what it had before, numbers and all */
     struct tar_attributes attributes;
 };
 

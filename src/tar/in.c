@@ -12,10 +12,12 @@
 #define BUFFER_BYTES (256u << 10)
 #define DRAIN_READS 64
 
-int tar_in_init(struct tar_in *in, int fd)
+int tar_in_init(struct tar_in *in, int fd, tar_read *read, void *context)
 {
-    *in = (struct tar_in){.fd = fd, .buffer = malloc(BUFFER_BYTES)};
-    tar_pipe_enlarge(fd);
+    *in =
+        (struct tar_in){.fd = fd, .read = read, .context = context, .buffer = malloc(BUFFER_BYTES)};
+    if (!read)
+        tar_pipe_enlarge(fd);
     return in->buffer ? 0 : -1;
 }
 
@@ -27,9 +29,11 @@ void tar_in_done(struct tar_in *in)
 
 static ssize_t read_more(struct tar_in *in)
 {
+    char *to = in->buffer + in->end;
+    size_t room = BUFFER_BYTES - in->end;
     ssize_t got;
     do
-        got = read(in->fd, in->buffer + in->end, BUFFER_BYTES - in->end);
+        got = in->read ? in->read(in->context, to, room) : read(in->fd, to, room);
     while (got < 0 && errno == EINTR);
     if (got > 0)
         in->end += (size_t)got;

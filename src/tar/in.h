@@ -6,14 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tar/tar.h"
+
 struct tar_in {
     int fd;
+    tar_read *read; /* in its place, unless it is NULL */
+    void *context;
     char *buffer;
     size_t at;
     size_t end;
 };
 
-int tar_in_init(struct tar_in *in, int fd);
+/* Either a descriptor or a function to read from. */
+int tar_in_init(struct tar_in *in, int fd, tar_read *read, void *context);
 void tar_in_done(struct tar_in *in);
 /* The next block, valid until the next call. Returns 1, 0 when the stream ends before it, -1 with
  * errno. */

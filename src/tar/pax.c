@@ -16,6 +16,7 @@ struct key {
     bool local_only;
 };
 
+#define XATTR_PREFIX "SCHILY.xattr." /* as star, GNU tar, bsdtar and container engines have it */
 #define FIELD(member) offsetof(struct tar_pax, member)
 
 static const struct key keys[] = {
@@ -104,14 +105,46 @@ static const struct key *find_key(const char *name, size_t length)
     return NULL;
 }
 
+/* ---- extended attributes ---- */
+
+static int add_xattr(struct tar_pax *pax, const char *name, size_t name_length, const char *value,
+                     size_t length)
+{
+    if (memchr(name, '\0', name_length))
+        return malformed();
+    if (tar_text_append(&pax->xattrs, name, name_length) < 0 ||
+        tar_text_append(&pax->xattrs, "", 1) < 0 ||
+        tar_text_append(&pax->xattrs, (const char *)&length, sizeof(length)) < 0)
+        return -1;
+    return tar_text_append(&pax->xattrs, value, length);
+}
+
+bool tar_pax_next_xattr(const struct tar_text *xattrs, size_t *at, const char **ret_name,
+                        const char **ret_value, size_t *ret_length)
+{
+    if (*at >= xattrs->length)
+        return false;
+    *ret_name = xattrs->data + *at;
+    *at += strlen(*ret_name) + 1;
+    memcpy(ret_length, xattrs->data + *at, sizeof(*ret_length));
+    *ret_value = xattrs->data + *at + sizeof(*ret_length);
+    *at += sizeof(*ret_length) + *ret_length;
+    return true;
+}
+
+/* ---- records ---- */
+
 /* An empty value takes back what was said before. */
 static int read_record(struct tar_pax *pax, const char *name, const char *end, bool global)
 {
     const char *equals = memchr(name, '=', (size_t)(end - name));
     if (!equals || equals == name)
         return malformed();
-    const struct key *key = find_key(name, (size_t)(equals - name));
-    size_t length = (size_t)(end - equals - 1);
+    size_t name_length = (size_t)(equals - name), length = (size_t)(end - equals - 1);
+    size_t prefix = sizeof(XATTR_PREFIX) - 1;
+    if (pax->wants_xattrs && name_length > prefix && memcmp(name, XATTR_PREFIX, prefix) == 0)
+        return add_xattr(pax, name + prefix, name_length - prefix, equals + 1, length);
+    const struct key *key = find_key(name, name_length);
     if (!key || (global && key->local_only))
         return 0;
     pax->has &= ~(1u << key->key);
@@ -144,10 +177,12 @@ void tar_pax_clear(struct tar_pax *pax)
     pax->has = 0;
     pax->region_offset = 0;
     tar_regions_clear(&pax->regions);
+    tar_text_cut(&pax->xattrs, 0);
 }
 
 void tar_pax_done(struct tar_pax *pax)
 {
+    tar_text_done(&pax->xattrs);
     tar_text_done(&pax->path);
     tar_text_done(&pax->link);
     tar_text_done(&pax->sparse_name);

@@ -22,7 +22,9 @@ enum tar_pax_key {
 };
 
 struct tar_pax {
-    unsigned has; /* bits by key */
+    bool wants_xattrs;
+    struct tar_text xattrs; /* name, NUL, length (size_t), value, and the next */
+    unsigned has;           /* bits by key */
     struct tar_text path;
     struct tar_text link;
     struct tar_text sparse_name;
@@ -45,6 +47,9 @@ static inline bool tar_pax_has(const struct tar_pax *pax, enum tar_pax_key key)
 /* Returns 0, or -1 with errno: EBADMSG when the records are not well-formed. A global header has
  * nothing to say about sparse files. */
 int tar_pax_read(struct tar_pax *pax, const struct tar_text *records, bool global);
+/* The next of the extended attributes; at begins with 0. */
+bool tar_pax_next_xattr(const struct tar_text *xattrs, size_t *at, const char **ret_name,
+                        const char **ret_value, size_t *ret_length);
 void tar_pax_clear(struct tar_pax *pax);
 void tar_pax_done(struct tar_pax *pax);
 

@@ -18,10 +18,14 @@ int tar_reader_fail(struct tar_reader *reader, enum tar_what what, int os_errno)
     return tar_fail(reader->failure, what, os_errno, tar_text_of(&reader->entry.name));
 }
 
-int tar_reader_init(struct tar_reader *reader, int fd, struct tar_failure *failure)
+int tar_reader_init(struct tar_reader *reader, const struct tar_unpack_options *options, int fd,
+                    struct tar_failure *failure)
 {
-    *reader = (struct tar_reader){.failure = failure};
-    return tar_in_init(&reader->in, fd) < 0 ? tar_reader_fail(reader, TAR_MEMORY, errno) : 0;
+    *reader = (struct tar_reader){.failure = failure, .is_layer = options->rules};
+    reader->local.wants_xattrs = reader->is_layer;
+    if (tar_in_init(&reader->in, fd, options->read, options->context) < 0)
+        return tar_reader_fail(reader, TAR_MEMORY, errno);
+    return 0;
 }
 
 void tar_reader_done(struct tar_reader *reader)
@@ -31,6 +35,7 @@ void tar_reader_done(struct tar_reader *reader)
     tar_pax_done(&reader->local);
     tar_text_done(&reader->entry.name);
     tar_text_done(&reader->entry.link);
+    tar_text_done(&reader->entry.xattrs);
     tar_regions_done(&reader->entry.regions);
     tar_text_done(&reader->gnu_name);
     tar_text_done(&reader->gnu_link);
@@ -223,6 +228,9 @@ static int finish_entry(struct tar_reader *reader, const char *block)
     settle_type(reader);
     int status = reader->entry.type == TAR_TYPE_GNU_SPARSE ? tar_read_gnu_sparse(reader, block)
                                                            : tar_read_pax_sparse(reader);
+    struct tar_text former = reader->entry.xattrs;
+    reader->entry.xattrs = reader->local.xattrs;
+    reader->local.xattrs = former;
     tar_pax_clear(&reader->local);
     return status < 0 ? -1 : 1;
 }
@@ -253,6 +261,21 @@ static int read_extension(struct tar_reader *reader)
     return status < 0 ? -1 : 1;
 }
 
+/* At a block of zeros. Who wrote into a pipe is heard out. A layer has to end so that no other
+ * program finds more files in it than we do. */
+static int finish_archive(struct tar_reader *reader)
+{
+    const char *block;
+    if (!reader->is_layer) {
+        tar_in_drain(&reader->in);
+        return 0;
+    }
+    int got = tar_in_block(&reader->in, &block);
+    if (got < 0)
+        return tar_reader_fail(reader, TAR_STREAM, errno);
+    return got == 0 || is_zero(block) ? 0 : tar_reader_fail(reader, TAR_MALFORMED, 0);
+}
+
 int tar_reader_next(struct tar_reader *reader)
 {
     for (unsigned i = 0; i < MAX_EXTENSIONS; i++) {
@@ -263,10 +286,8 @@ int tar_reader_next(struct tar_reader *reader)
         if (got <= 0)
             return tar_reader_fail(reader, got < 0 ? TAR_STREAM : TAR_TRUNCATED,
                                    got < 0 ? errno : 0);
-        if (is_zero(block)) {
-            tar_in_drain(&reader->in);
-            return 0;
-        }
+        if (is_zero(block))
+            return finish_archive(reader);
         struct tar_ustar header;
         memcpy(&header, block, sizeof(header));
         if (read_header(reader, &header) < 0)

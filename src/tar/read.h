@@ -14,6 +14,7 @@ struct tar_entry {
     struct tar_attributes attributes;
     uint64_t file_size; /* of a file, holes included */
     bool sparse;
+    struct tar_text xattrs;     /* see tar_pax */
     struct tar_regions regions; /* when sparse: where the content belongs, piece after piece */
 };
 
@@ -30,9 +31,11 @@ struct tar_reader {
     struct tar_text records;
     uint64_t left;    /* of the entry's content in the stream */
     uint64_t padding; /* after it */
+    bool is_layer;    /* attributes count, and the end is where everybody sees it */
 };
 
-int tar_reader_init(struct tar_reader *reader, int fd, struct tar_failure *failure);
+int tar_reader_init(struct tar_reader *reader, const struct tar_unpack_options *options, int fd,
+                    struct tar_failure *failure);
 void tar_reader_done(struct tar_reader *reader);
 /* Goes to the next entry, past what is left of the present one. Returns 1, 0 at the end mark. */
 int tar_reader_next(struct tar_reader *reader);

@@ -21,6 +21,7 @@
 #define HUTCH_TAR_TAR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -43,6 +44,10 @@
     X(NAME, "the archive has a name that leaves the target, or is empty")  \
     X(THROUGH_LINK, "the archive has a name that leads through a symlink") \
     X(OTHER_TREE, "the archive has an entry beside the one asked for")     \
+    X(WHITEOUT, "the layer has a whiteout that hides nothing")             \
+    X(DEVICE, "the layer has a device outside of /dev")                    \
+    X(LINK_SOURCE, "the layer has a hard link to a file that it lacks")    \
+    X(OWNER, "the archive has an owner who does not exist here")           \
     X(TOO_DEEP, "more directories inside each other than allowed")         \
     X(TOO_LONG, "a name longer than allowed")                              \
     X(TOO_MANY, "more entries than allowed")                               \
@@ -93,6 +98,11 @@ enum tar_names {
     TAR_NAMES_RELATIVE, /* "/" at the front, and everything up to the last "..", is dropped */
 };
 
+/* The archive's next bytes, at most size: their number, 0 at the end, -1 with errno. */
+typedef ssize_t tar_read(void *context, void *buffer, size_t size);
+
+struct tar_rules; /* of archives that mean more than their files say: tar/unpack.h */
+
 struct tar_unpack_options {
     int dir; /* everything happens beneath it; its own mode, owner and times stay as they are */
     enum tar_names names;
@@ -107,10 +117,12 @@ struct tar_unpack_options {
     tar_map_owner *map_owner; /* NULL: what is made belongs to who makes it */
     tar_skipped *skipped;     /* may be NULL */
     void *context;
-    uint64_t max_bytes;    /* of all files' lengths, holes included; 0: no ceiling */
-    uint64_t max_entries;  /* 0: no ceiling */
-    size_t max_name_bytes; /* 0: TAR_DEFAULT_NAME_BYTES */
-    unsigned max_depth;    /* 0: TAR_DEFAULT_DEPTH */
+    tar_read *read;                /* NULL: from in_fd */
+    const struct tar_rules *rules; /* NULL: the files are all there is */
+    uint64_t max_bytes;            /* of all files' lengths, holes included; 0: no ceiling */
+    uint64_t max_entries;          /* 0: no ceiling */
+    size_t max_name_bytes;         /* 0: TAR_DEFAULT_NAME_BYTES */
+    unsigned max_depth;            /* 0: TAR_DEFAULT_DEPTH */
 };
 
 /* Unpacks the archive from in_fd and reads to its end. Existing files are replaced, never written

@@ -49,11 +49,16 @@ static int place(struct unpack *unpack, struct tar_text *name, struct tar_text *
     return 0;
 }
 
+/* Returns 1 when the entry is settled with that. */
 static int place_entry(struct unpack *unpack)
 {
     struct tar_entry *entry = &unpack->reader.entry;
+    const struct tar_rules *rules = unpack->options->rules;
     if (place(unpack, &entry->name, &unpack->name) < 0)
         return -1;
+    int settled = rules ? rules->admit(unpack) : 0;
+    if (settled)
+        return settled;
     if (entry->type != TAR_TYPE_LINK)
         return 0;
     if (place(unpack, &entry->link, &unpack->link) < 0)
@@ -78,10 +83,15 @@ static int unpack_entry(struct unpack *unpack)
 {
     const struct tar_unpack_options *options = unpack->options;
     enum tar_type type = unpack->reader.entry.type;
-    if (count(unpack) < 0 || place_entry(unpack) < 0)
+    if (count(unpack) < 0)
         return -1;
+    int placed = place_entry(unpack);
+    if (placed)
+        return placed < 0 ? -1 : 0;
+    if (unpack->name.length == 0 && type != TAR_TYPE_DIRECTORY)
+        return unpack_fail(unpack, TAR_NAME, 0);
     if (unpack->name.length == 0) /* the target itself: it is there, and keeps what it has */
-        return type == TAR_TYPE_DIRECTORY ? 0 : unpack_fail(unpack, TAR_NAME, 0);
+        return options->rules ? options->rules->top(unpack) : 0;
     if (type == TAR_TYPE_DIRECTORY)
         return unpack_directory(unpack);
     if (type != TAR_TYPE_FIFO || options->make_fifos)
@@ -106,7 +116,8 @@ static int unpack_all(struct unpack *unpack)
 {
     struct stat info;
     int more;
-    int dir = openat(unpack->options->dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct tar_rules *rules = unpack->options->rules;
+    int dir = openat(unpack->options->dir, ".", (rules ? 0 : O_PATH) | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || fstat(dir, &info) < 0) {
         more = unpack_fail(unpack, TAR_TARGET, errno);
         if (dir >= 0)
@@ -118,7 +129,11 @@ static int unpack_all(struct unpack *unpack)
     while ((more = tar_reader_next(&unpack->reader)) > 0)
         if (unpack_entry(unpack) < 0)
             return leave_broken(unpack);
-    return more < 0 ? leave_broken(unpack) : unpack_leave(unpack, 1);
+    if (more < 0)
+        return leave_broken(unpack);
+    if (unpack_leave(unpack, 1) < 0)
+        return -1;
+    return rules ? rules->end(unpack) : 0;
 }
 
 /* ---- both ways to unpack ---- */
@@ -129,7 +144,7 @@ static int begin(struct unpack *unpack, const struct tar_unpack_options *options
     *unpack = (struct unpack){.options = options, .failure = failure};
     unpack->bytes_left = options->max_bytes ? options->max_bytes : UINT64_MAX;
     unpack->entries_left = options->max_entries ? options->max_entries : UINT64_MAX;
-    return tar_reader_init(&unpack->reader, in_fd, failure);
+    return tar_reader_init(&unpack->reader, options, in_fd, failure);
 }
 
 static void end(struct unpack *unpack)

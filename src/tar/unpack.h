@@ -18,6 +18,29 @@ struct unpack {
     uint64_t entries_left;
 };
 
+/* What an archive with rules does otherwise. Every slot is there. */
+enum unpack_found { UNPACK_MADE, UNPACK_FOUND, UNPACK_REPLACED };
+struct tar_rules {
+    /* Before the entry is made, with its name in place. 1: nothing else is to be done. */
+    int (*admit)(struct unpack *unpack);
+    /* The entry is the target itself. */
+    int (*top)(struct unpack *unpack);
+    /* Goes into a directory of the innermost one that the entry's name leads through. */
+    int (*step)(struct unpack *unpack, const char *name);
+    /* Opens a directory that was closed by its mode. Returns it, or -1 with errno. */
+    int (*open_closed)(int dir, const char *name);
+    /* The entry is a directory, and the innermost now. */
+    int (*directory)(struct unpack *unpack, enum unpack_found found);
+    /* A new file, before its owner and mode are set. */
+    int (*file)(struct unpack *unpack, int fd);
+    /* What a hard link is to lead to. */
+    int (*link_source)(struct unpack *unpack, int dir, const char *name);
+    /* A directory stands in the way. Returns 0, or -1 with errno. */
+    int (*remove_directory)(int dir, const char *name);
+    /* After the last entry, in the target. */
+    int (*end)(struct unpack *unpack);
+};
+
 int unpack_fail(const struct unpack *unpack, enum tar_what what, int os_errno);
 
 /* unpack_dirs.c */
@@ -26,15 +49,28 @@ int unpack_fail(const struct unpack *unpack, enum tar_what what, int os_errno);
 int unpack_enter_parent(struct unpack *unpack, int *ret_dir, const char **ret_name);
 /* The entry itself is a directory: makes it and goes there. */
 int unpack_directory(struct unpack *unpack);
+/* Takes fd over as the innermost directory, which has this name in the one that was. */
+int unpack_push(struct unpack *unpack, int fd, const char *name);
+/* Why the walk cannot go on to this name. */
+int unpack_fail_step(const struct unpack *unpack, int dir, const char *name, int os_errno);
 /* Leaves directories until there are only this many levels; each gets its attributes. */
 int unpack_leave(struct unpack *unpack, size_t depth);
 /* The owner, mode and time of the present entry, on a descriptor. Returns 0, or -1 with errno. */
 int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attributes *attributes);
+/* The kernel takes the last number for "as it is". */
+static inline bool unpack_is_owner(uid_t uid, gid_t gid)
+{
+    return uid != (uid_t)-1 && gid != (gid_t)-1;
+}
+/* Says that it failed. */
+int unpack_fail_apply(const struct unpack *unpack, int os_errno);
 /* Opens the directory that holds this cleaned name, by a walk of its own that makes nothing. */
 int unpack_find_parent(const struct unpack *unpack, const char *path, int *ret_dir,
                        const char **ret_name);
 
 /* unpack_make.c: everything that is not a directory. */
+/* Takes away what has the name, also a directory if the rules allow it. 0, or -1 with errno. */
+int unpack_clear(const struct unpack *unpack, int dir, const char *name);
 int unpack_make(struct unpack *unpack);
 /* The content at the present place of out, holes as zeros where they cannot be left out. */
 int unpack_content(struct unpack *unpack, int out, bool seekable);

@@ -21,6 +21,10 @@ int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attribute
     gid_t gid = attributes->gid;
     if (options->map_owner) {
         options->map_owner(options->context, &uid, &gid);
+        if (!unpack_is_owner(uid, gid)) {
+            errno = EINVAL;
+            return -1;
+        }
         if (fchown(fd, uid, gid) < 0) /* before the mode: it takes set-id bits away */
             return -1;
     }
@@ -29,14 +33,30 @@ int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attribute
     return futimens(fd, times);
 }
 
+int unpack_fail_apply(const struct unpack *unpack, int os_errno)
+{
+    bool is_owner = unpack->options->map_owner && os_errno == EINVAL;
+    return unpack_fail(unpack, is_owner ? TAR_OWNER : TAR_TARGET, is_owner ? 0 : os_errno);
+}
+
+/* What it had before something was changed in it. */
+static int restore(int fd, const struct tar_attributes *attributes)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, attributes->mtime};
+    return fchmod(fd, attributes->mode) < 0 ? -1 : futimens(fd, times);
+}
+
 static int leave_one(struct unpack *unpack)
 {
     const struct tar_level *level = tar_dirs_inner(&unpack->dirs);
     /* before the mode is set, which may close the way up */
     if (tar_dirs_wake_parent(&unpack->dirs) < 0)
         return unpack_fail(unpack, errno == ESTALE ? TAR_CHANGED : TAR_TARGET, errno);
-    if (level->has_attributes && unpack_apply(unpack, level->fd, &level->attributes) < 0)
-        return unpack_fail(unpack, TAR_TARGET, errno);
+    int status = !level->has_attributes ? 0
+                 : level->keeps_owner   ? restore(level->fd, &level->attributes)
+                                        : unpack_apply(unpack, level->fd, &level->attributes);
+    if (status < 0)
+        return unpack_fail_apply(unpack, errno);
     tar_dirs_pop(&unpack->dirs);
     return 0;
 }
@@ -63,7 +83,7 @@ static size_t count_common(const struct tar_dirs *dirs, const char *name, size_t
     return depth;
 }
 
-static int fail_step(const struct unpack *unpack, int dir, const char *name, int os_errno)
+int unpack_fail_step(const struct unpack *unpack, int dir, const char *name, int os_errno)
 {
     struct stat info;
     bool is_link = fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
@@ -79,7 +99,7 @@ static int open_step(int dir, const char *name)
     return fd;
 }
 
-static int push(struct unpack *unpack, int fd, const char *name)
+int unpack_push(struct unpack *unpack, int fd, const char *name)
 {
     struct stat info;
     if (fstat(fd, &info) < 0 || tar_dirs_name(&unpack->dirs, name, strlen(name)) < 0) {
@@ -97,7 +117,7 @@ static int step_into(struct unpack *unpack, const char *name)
     int fd = open_step(dir, name);
     if (fd < 0 && errno == ENOENT && (mkdirat(dir, name, IMPLIED_MODE) == 0 || errno == EEXIST))
         fd = open_step(dir, name);
-    return fd < 0 ? fail_step(unpack, dir, name, errno) : push(unpack, fd, name);
+    return fd < 0 ? unpack_fail_step(unpack, dir, name, errno) : unpack_push(unpack, fd, name);
 }
 
 /* Copies the first component; returns what comes after it, NULL when it is too long. */
@@ -118,6 +138,7 @@ int unpack_enter_parent(struct unpack *unpack, int *ret_dir, const char **ret_na
     const char *last = slash ? slash + 1 : path;
     size_t length = slash ? (size_t)(slash - path) : 0;
     char component[NAME_MAX + 1];
+    const struct tar_rules *rules = unpack->options->rules;
     if (unpack_leave(unpack, count_common(&unpack->dirs, path, length)) < 0)
         return -1;
     size_t done = tar_dirs_inner(&unpack->dirs)->name_end;
@@ -126,7 +147,7 @@ int unpack_enter_parent(struct unpack *unpack, int *ret_dir, const char **ret_na
         rest = split(rest, component);
         if (!rest)
             return unpack_fail(unpack, TAR_TARGET, ENAMETOOLONG);
-        if (step_into(unpack, component) < 0)
+        if ((rules ? rules->step(unpack, component) : step_into(unpack, component)) < 0)
             return -1;
     }
     *ret_dir = tar_dirs_inner(&unpack->dirs)->fd;
@@ -135,12 +156,18 @@ int unpack_enter_parent(struct unpack *unpack, int *ret_dir, const char **ret_na
 }
 
 /* What stands in the directory's place is replaced when it is none itself. */
-static int make_directory(int dir, const char *name, bool replaces)
+static int make_directory(const struct unpack *unpack, int dir, const char *name, bool replaces,
+                          enum unpack_found *ret_found)
 {
+    *ret_found = UNPACK_FOUND;
     for (unsigned i = 0; i < 3; i++) {
-        if (mkdirat(dir, name, FILLING_MODE) < 0 && errno != EEXIST)
+        if (mkdirat(dir, name, FILLING_MODE) == 0)
+            *ret_found = i ? UNPACK_REPLACED : UNPACK_MADE;
+        else if (errno != EEXIST)
             return -1;
         int fd = openat(dir, name, TAR_OPEN_DIRECTORY);
+        if (fd < 0 && errno == EACCES && unpack->options->rules)
+            fd = unpack->options->rules->open_closed(dir, name);
         if (fd >= 0 || !replaces || (errno != ENOTDIR && errno != ELOOP))
             return fd;
         if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
@@ -157,15 +184,23 @@ int unpack_directory(struct unpack *unpack)
     if (unpack_enter_parent(unpack, &dir, &name) < 0)
         return -1;
     bool is_top = unpack->options->rename_first && !strchr(unpack->name.data, '/');
-    int fd = make_directory(dir, name, !is_top);
+    enum unpack_found found;
+    int fd = make_directory(unpack, dir, name, !is_top, &found);
     if (fd < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
-    if (push(unpack, fd, name) < 0)
+    if (unpack_push(unpack, fd, name) < 0)
         return -1;
     struct tar_level *level = tar_dirs_inner(&unpack->dirs);
     level->has_attributes = true;
     level->attributes = unpack->reader.entry.attributes;
-    return 0;
+    return unpack->options->rules ? unpack->options->rules->directory(unpack, found) : 0;
+}
+
+static int fail_find(const struct unpack *unpack, int dir, const char *name, int os_errno)
+{
+    if (unpack->options->rules && os_errno == ENOENT)
+        return unpack_fail(unpack, TAR_LINK_SOURCE, 0);
+    return unpack_fail_step(unpack, dir, name, os_errno);
 }
 
 int unpack_find_parent(const struct unpack *unpack, const char *path, int *ret_dir,
@@ -181,7 +216,7 @@ int unpack_find_parent(const struct unpack *unpack, const char *path, int *ret_d
         if (!path)
             errno = ENAMETOOLONG;
         int next = path ? openat(at, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-        int status = next < 0 ? fail_step(unpack, at, component, errno) : 0;
+        int status = next < 0 ? fail_find(unpack, at, component, errno) : 0;
         (void)close(at);
         if (status < 0)
             return -1;

@@ -83,6 +83,15 @@ static int new_fifo(const struct unpack *unpack, int dir, const char *name)
     return mkfifoat(dir, name, NEW_MODE);
 }
 
+int unpack_clear(const struct unpack *unpack, int dir, const char *name)
+{
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR || !unpack->options->rules)
+        return -1;
+    return unpack->options->rules->remove_directory(dir, name);
+}
+
 /* Makes it in the place of what was there before. Returns what make returns, -1 with errno. */
 static int make_anew(making *make, const struct unpack *unpack, int dir, const char *name)
 {
@@ -90,7 +99,7 @@ static int make_anew(making *make, const struct unpack *unpack, int dir, const c
         int made = make(unpack, dir, name);
         if (made >= 0 || errno != EEXIST)
             return made;
-        if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+        if (unpack_clear(unpack, dir, name) < 0)
             return -1;
     }
     return -1;
@@ -103,8 +112,10 @@ static int make_file(struct unpack *unpack, int dir, const char *name)
     if (fd < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
     int status = unpack_content(unpack, fd, true);
+    if (status == 0 && unpack->options->rules)
+        status = unpack->options->rules->file(unpack, fd);
     if (status == 0 && unpack_apply(unpack, fd, attributes) < 0)
-        status = unpack_fail(unpack, TAR_TARGET, errno);
+        status = unpack_fail_apply(unpack, errno);
     if (close(fd) < 0 && status == 0) /* some filesystems tell only now that they are full */
         status = unpack_fail(unpack, TAR_TARGET, errno);
     if (status < 0)
@@ -128,8 +139,8 @@ static int apply_to_symlink(const struct unpack *unpack, int dir, const char *na
     if (options->map_owner)
         options->map_owner(options->context, &uid, &gid);
     int status = fstat(fd, &info);
-    if (status == 0 && !S_ISLNK(info.st_mode)) {
-        errno = EAGAIN;
+    if (status == 0 && (!S_ISLNK(info.st_mode) || !unpack_is_owner(uid, gid))) {
+        errno = S_ISLNK(info.st_mode) ? EINVAL : EAGAIN;
         status = -1;
     }
     if (status == 0 && options->map_owner)
@@ -147,9 +158,9 @@ static int make_symlink(struct unpack *unpack, int dir, const char *name)
 {
     if (unpack->reader.entry.link.length == 0)
         return unpack_fail(unpack, TAR_MALFORMED, 0);
-    if (make_anew(new_symlink, unpack, dir, name) < 0 || apply_to_symlink(unpack, dir, name) < 0)
+    if (make_anew(new_symlink, unpack, dir, name) < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
-    return 0;
+    return apply_to_symlink(unpack, dir, name) < 0 ? unpack_fail_apply(unpack, errno) : 0;
 }
 
 /* Opened for reading without waiting, a FIFO takes no harm and needs no writer. */
@@ -181,6 +192,10 @@ static int make_link(struct unpack *unpack, int dir, const char *name)
     const char *old;
     if (unpack_find_parent(unpack, unpack->link.data, &from, &old) < 0)
         return -1;
+    if (unpack->options->rules && unpack->options->rules->link_source(unpack, from, old) < 0) {
+        (void)close(from);
+        return -1;
+    }
     int status = linkat(from, old, dir, name, 0);
     if (status < 0 && errno == EEXIST) {
         struct stat one, other;
@@ -188,7 +203,7 @@ static int make_link(struct unpack *unpack, int dir, const char *name)
             fstatat(dir, name, &other, AT_SYMLINK_NOFOLLOW) == 0 && one.st_ino == other.st_ino &&
             one.st_dev == other.st_dev)
             status = 0; /* unlinking the one would lose both */
-        else if (unlinkat(dir, name, 0) == 0)
+        else if (unpack_clear(unpack, dir, name) == 0)
             status = linkat(from, old, dir, name, 0);
     }
     if (status < 0)

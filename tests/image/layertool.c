@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layertool unpack [-o] [-b BYTES] [-e ENTRIES] DIR <layer     tells diff id, bytes, implicit
+ * directories layertool pack [-p] DIR >layer                               -p: a plain tree, no
+ * overlay; tells on standard error A failure is told on standard error, and the exit status is 1.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/layer.h"
+#include "util/own.h"
+
+static ssize_t read_input(void *context, void *buffer, size_t size, struct hutch_error *err)
+{
+    (void)context;
+    ssize_t got = read(STDIN_FILENO, buffer, size);
+    return got < 0 ? hutch_fail_errno(err, errno, "read") : got;
+}
+
+static int told(int status, const struct hutch_error *err)
+{
+    if (status < 0)
+        (void)fprintf(stderr, "layertool: %s\n", err->msg);
+    return status < 0;
+}
+
+static int unpack(struct layer_options *options)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    struct layer_result result;
+    options->source = read_input;
+    int status = layer_unpack(options, &result, &err);
+    if (status < 0)
+        return told(status, &err);
+    (void)printf("%s %" PRIu64 "\n", result.diff_id, result.bytes);
+    for (size_t i = 0; i < result.implicit_dirs.count; i++)
+        (void)printf("implicit %s\n", result.implicit_dirs.items[i]);
+    layer_result_done(&result);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct layer_options options = {.keeps_owners = false};
+    int option;
+    if (argc < 3)
+        return 2;
+    optind = 2;
+    while ((option = getopt(argc, argv, "ob:e:")) != -1) {
+        if (option == 'o')
+            options.keeps_owners = true;
+        else if (option == 'b')
+            options.max_bytes = strtoull(optarg, NULL, 10);
+        else if (option == 'e')
+            options.max_entries = strtoull(optarg, NULL, 10);
+        else
+            return 2;
+    }
+    hutch_autofd int dir = open(argv[optind], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) {
+        perror(argv[optind]);
+        return 2;
+    }
+    options.dir = dir;
+    return strcmp(argv[1], "unpack") == 0 ? unpack(&options) : 2;
+}
