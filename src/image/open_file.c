@@ -233,24 +233,54 @@ static int step(struct walk *walk, const char *name, bool *ret_is_file)
     return open_regular(walk, &found, name);
 }
 
+/* Walks to the end of the path, or to the first thing that is no directory: its descriptor in
+ * *ret_file when it is a regular file, negative when the walk ended in a directory. */
+static int walk_path(struct walk *walk, const char *path, int *ret_file)
+{
+    char name[PATH_MAX];
+    *ret_file = HUTCH_NO_FD;
+    if (strlen(path) >= sizeof(walk->pending))
+        return hutch_fail(walk->err, HUTCH_E_INVALID, ENAMETOOLONG,
+                          "the name '%.100s...' is too long", path);
+    memcpy(walk->pending, path, strlen(path) + 1);
+    int r = open_root(walk);
+    while (r >= 0 && next_name(walk, name)) {
+        bool is_file = false;
+        r = step(walk, name, &is_file);
+        if (r >= 0 && is_file) {
+            *ret_file = r;
+            return 0;
+        }
+    }
+    return r < 0 ? r : 0;
+}
+
 int image_open_file(const struct image_store *store, const struct image *image, const char *path,
                     struct hutch_error *err)
 {
-    char name[PATH_MAX];
     hutch_cleanup(walk_done) struct walk walk = {.store = store, .image = image, .err = err};
-    if (strlen(path) >= sizeof(walk.pending))
-        return hutch_fail(err, HUTCH_E_INVALID, ENAMETOOLONG, "the name '%.100s...' is too long",
-                          path);
-    memcpy(walk.pending, path, strlen(path) + 1);
-    int r = open_root(&walk);
-    while (r >= 0 && next_name(&walk, name)) {
-        bool is_file = false;
-        r = step(&walk, name, &is_file);
-        if (r >= 0 && is_file)
-            return r;
-    }
-    if (r >= 0)
+    int fd = HUTCH_NO_FD;
+    int r = walk_path(&walk, path, &fd);
+    if (r >= 0 && fd < 0)
         r = hutch_fail(err, HUTCH_E_INVALID, EISDIR, "it is a directory in the image");
+    if (r >= 0)
+        return fd;
     hutch_wrap(err, "'%.100s': ", path);
     return r;
+}
+
+int image_open_directory(const struct image_store *store, const struct image *image,
+                         const char *path, char ret_resolved[PATH_MAX], struct hutch_error *err)
+{
+    hutch_cleanup(walk_done) struct walk walk = {.store = store, .image = image, .err = err};
+    hutch_autofd int fd = HUTCH_NO_FD;
+    int r = walk_path(&walk, path, &fd);
+    if (r >= 0 && (fd >= 0 || !walk.here.count))
+        r = hutch_fail(err, HUTCH_E_NOT_FOUND, ENOTDIR, "it is no directory in the image");
+    if (r < 0) {
+        hutch_wrap(err, "'%.100s': ", path);
+        return r;
+    }
+    memcpy(ret_resolved, walk.resolved, sizeof(walk.resolved));
+    return HUTCH_TAKE_FD(walk.here.fds[0]);
 }

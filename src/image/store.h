@@ -20,6 +20,7 @@
 #ifndef HUTCH_IMAGE_STORE_H
 #define HUTCH_IMAGE_STORE_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "image/reference.h"
@@ -74,5 +75,10 @@ int image_open_layers(const struct image_store *store, struct hutch_error *err) 
  * A descriptor to read, or HUTCH_E_NOT_FOUND. */
 int image_open_file(const struct image_store *store, const struct image *image, const char *path,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
+/* The same for a directory: that of the topmost layer that has it, and its name without links
+ * ("/usr/bin"; the root is ""). */
+int image_open_directory(const struct image_store *store, const struct image *image,
+                         const char *path, char ret_resolved[PATH_MAX],
+                         struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif
