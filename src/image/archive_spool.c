@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "image/archive.h"
+#include "image/inflate.h"
+#include "util/fs.h"
+#include "util/own.h"
+
+#define COPY_BYTES (256u << 10)
+
+bool archive_is_compressed(int fd, uint64_t at)
+{
+    static const unsigned char magics[][4] = {{0x1f, 0x8b}, {0x28, 0xb5, 0x2f, 0xfd}};
+    static const size_t lengths[] = {2, 4};
+    unsigned char front[4] = {0};
+    ssize_t got = pread(fd, front, sizeof(front), (off_t)at);
+    for (size_t i = 0; i < HUTCH_COUNT(lengths); i++)
+        if (got >= (ssize_t)lengths[i] && !memcmp(front, magics[i], lengths[i]))
+            return true;
+    return false;
+}
+
+/* A file without a name. Where the filesystem cannot make one it has its name for a moment, below
+ * the store's directory for work under way, where a prune would find it. */
+static int make_file(const struct image_store *store, struct hutch_error *err)
+{
+    char name[64];
+    if (mkdirat(store->dir, "tmp", 0700) < 0 && errno != EEXIST)
+        return hutch_fail_errno(err, errno, "make a directory in the image store");
+    int fd = openat(store->dir, "tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    (void)snprintf(name, sizeof(name), "tmp/archive-%ld", (long)getpid());
+    fd = openat(store->dir, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || unlinkat(store->dir, name, 0) < 0)
+        return hutch_fail_errno(err, errno, "make a temporary file in the image store");
+    return fd;
+}
+
+static ssize_t read_fd(void *context, void *buffer, size_t size, struct hutch_error *err)
+{
+    const int *fd = context;
+    ssize_t got = 0;
+    do
+        got = read(*fd, buffer, size);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? hutch_fail_errno(err, errno, "read the archive") : got;
+}
+
+static int copy(struct inflate *from, int to, struct hutch_error *err)
+{
+    hutch_autofree char *buffer = malloc(COPY_BYTES);
+    uint64_t left = LAYER_DEFAULT_BYTES;
+    ssize_t got = 0;
+    if (!buffer)
+        return hutch_fail_nomem(err);
+    while ((got = inflate_read(from, buffer, COPY_BYTES, err)) > 0) {
+        if ((uint64_t)got > left)
+            return hutch_fail(err, HUTCH_E_INVALID, 0, "the archive has more than %llu bytes",
+                              (unsigned long long)LAYER_DEFAULT_BYTES);
+        left -= (uint64_t)got;
+        if (hutch_write_all(to, buffer, (size_t)got) < 0)
+            return hutch_fail_errno(err, errno, "keep the archive in the image store");
+    }
+    return got < 0 ? -(int)err->code : 0;
+}
+
+int archive_spool(const struct image_store *store, int fd, struct hutch_error *err)
+{
+    struct inflate *inflate = NULL;
+    hutch_autofd int file = make_file(store, err);
+    if (file < 0)
+        return file;
+    if (inflate_new(read_fd, &fd, &inflate, err) < 0)
+        return -(int)err->code;
+    int status = copy(inflate, file, err);
+    inflate_free(inflate);
+    return status < 0 ? status : HUTCH_TAKE_FD(file);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public entry points for images that come from files and go into them. */
+#include "hutch/image.h"
+#include "image/archive_load.h"
+#include "image/archive_save.h"
+#include "image/import.h"
+#include "libhutch/scratch.h"
+#include "util/own.h"
+
+int hutch_image_import(const char *path, const char *reference,
+                       const struct hutch_image_options *options, struct hutch_error *err)
+{
+    hutch_cleanup(image_store_close) struct image_store store = {.dir = HUTCH_NO_FD};
+    OR_SCRATCH(err);
+    if (image_store_open(&store, true, err) < 0)
+        return -(int)err->code;
+    return import_root(&store, path, reference, options, err);
+}
+
+int hutch_image_save(size_t count, const char *const *references, enum hutch_image_format format,
+                     int out_fd, struct hutch_error *err)
+{
+    hutch_cleanup(image_store_close) struct image_store store = {.dir = HUTCH_NO_FD};
+    OR_SCRATCH(err);
+    if (image_store_open(&store, false, err) < 0)
+        return -(int)err->code;
+    return save_images(&store, count, references, format, out_fd, err);
+}
+
+int hutch_image_load(const char *path, const char *name, hutch_image_fn on_image, void *userdata,
+                     const struct hutch_image_options *options, struct hutch_error *err)
+{
+    hutch_cleanup(image_store_close) struct image_store store = {.dir = HUTCH_NO_FD};
+    struct archive *archive = NULL;
+    OR_SCRATCH(err);
+    struct load load = {.store = &store,
+                        .name = name,
+                        .options = options,
+                        .on_image = on_image,
+                        .userdata = userdata};
+    platform_here(&load.platform);
+    if (options && options->platform && platform_parse(options->platform, &load.platform, err) < 0)
+        return -(int)err->code;
+    if (image_store_open(&store, true, err) < 0 || archive_open(&store, path, &archive, err) < 0)
+        return -(int)err->code;
+    load.archive = archive;
+    int status = load_images(&load, err);
+    archive_free(archive);
+    return status < 0 ? hutch_wrap(err, "load '%.200s': ", path) : status;
+}
