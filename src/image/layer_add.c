@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "image/record.h"
+#include "image/settle.h"
 #include "image/store_add.h"
 #include "image/store_files.h"
 #include "image/store_work.h"
@@ -110,8 +111,7 @@ static int first_number(const struct image_store *store, uint64_t *ret_number,
     }
     uint64_t largest = 0;
     for (struct dirent *entry; (entry = readdir(directory));) {
-        uint64_t number =
-            record_layer_is_valid(entry->d_name) ? strtoull(entry->d_name, NULL, 10) : 0;
+        uint64_t number = strtoull(entry->d_name, NULL, 10); /* also of one that was set aside */
         largest = number > largest ? number : largest;
     }
     (void)closedir(directory);
@@ -166,7 +166,8 @@ int layer_commit(struct layer_writer *writer, const char *key, char ret_name[16]
         return r;
     int length = snprintf(text, sizeof(text), "%s\n", strchr(path, '/') + 1);
     bool is_second = false;
-    for (;;) {
+    r = settle_note(&writer->store, strchr(path, '/') + 1, err);
+    while (r >= 0) {
         r = store_put_file(&writer->store, entry, text, (size_t)length, false, err);
         is_second = r == -HUTCH_E_CONFLICT && store_find_layer(&writer->store, key, ret_name);
         if (r != -HUTCH_E_CONFLICT || is_second)

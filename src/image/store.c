@@ -10,6 +10,7 @@
 
 #include "core/value.h"
 #include "image/record.h"
+#include "image/settle.h"
 #include "image/store_files.h"
 #include "util/fs.h"
 #include "util/own.h"
@@ -182,7 +183,9 @@ int image_find_digest(const struct image_store *store, const char *digest, struc
     if (store->dir < 0)
         return fail_absent(digest, err);
     memcpy(image.digest, digest, IMAGE_DIGEST_BYTES);
-    int r = find(store, &image, err);
+    int r = settle_check(store, err);
+    if (r >= 0)
+        r = find(store, &image, err);
     if (r < 0)
         return r;
     *ret_image = image;

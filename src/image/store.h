@@ -2,14 +2,15 @@
 /* The image store, from the side of who runs images. This half needs the C library alone: it is in
  * the small program.
  *
- *     LIB/images/lock               shared: somebody is adding; exclusive: somebody is removing
- *     LIB/images/blobs/HEX          manifests, configurations and layers, checked against their
- * name LIB/images/partial/HEX        a blob on its way; locked by who fetches it
- *     LIB/images/layers/N/          a layer, unpacked; N is a number: overlayfs takes 4 KiB of
- * names LIB/images/unpacked/KEY       which N: KEY is the layer's diff id, or the chain id where
- * what lies below has a say in it (see layer.h) LIB/images/images/HEX         what a run must know
- * of an image, by its manifest's digest: JSON LIB/images/refs/REGISTRY/REPOSITORY/:TAG
- * "sha256:HEX\n", or .../@sha256:HEX LIB/images/tmp/ID/            work under way
+ *     LIB/images/lock           shared: somebody is adding; exclusive: somebody is removing
+ *     LIB/images/blobs/HEX      manifests, configurations and layers, checked against their name
+ *     LIB/images/partial/HEX    a blob on its way; locked by who fetches it
+ *     LIB/images/layers/N/      a layer, unpacked; a number, for overlayfs takes 4 KiB of names
+ *     LIB/images/unpacked/KEY   which N: KEY is the layer's diff id, or the chain id where what
+ * lies below has a say in it (see layer.h) LIB/images/unsettled      which of them may not be on
+ * the disk yet (see settle.h) LIB/images/images/HEX     what a run must know of an image, by its
+ * manifest's digest: JSON LIB/images/refs/REGISTRY/REPOSITORY/:TAG    "sha256:HEX\n", or
+ * .../@sha256:HEX LIB/images/tmp/ID         work under way
  *
  * Everything is made elsewhere and renamed into place, and what it names is there before it: a
  * reference names an image record, a record names layers and blobs. So a crash leaves something
@@ -61,7 +62,7 @@ struct image {
         .lock = -EBADF \
     }
 
-/* HUTCH_E_NOT_FOUND when the store does not have it. */
+/* HUTCH_E_NOT_FOUND when the store does not have it, or not the whole of it. */
 int image_find(const struct image_store *store, const struct image_reference *reference,
                struct image *ret_image, struct hutch_error *err) HUTCH_MUST_CHECK;
 int image_find_digest(const struct image_store *store, const char *digest, struct image *ret_image,

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "image/settle.h"
 #include "image/store_add.h"
 #include "image/store_files.h"
 #include "util/fs.h"
@@ -29,6 +30,9 @@ int store_begin_adding(const struct image_store *store, int *ret_lock, struct hu
         return fd;
     if (store_lock(fd, F_RDLCK, STORE_LOCK_CONTENT, true) < 0)
         return hutch_fail_errno(err, errno, "lock the image store");
+    int r = settle_check(store, err);
+    if (r < 0)
+        return r;
     *ret_lock = HUTCH_TAKE_FD(fd);
     return 0;
 }

@@ -5,7 +5,7 @@
  * rename and lose what was written before it. So whatever is trusted by its name alone (blobs,
  * records, names) is on the disk before it gets that name, and its directory after it. The files of
  * an unpacked layer are not synced one by one: there are thousands, each would cost a wait for the
- * disk, and together more than fetching them. */
+ * disk, and together more than fetching them; settle.h has what stands in for it. */
 #ifndef HUTCH_IMAGE_STORE_WORK_H
 #define HUTCH_IMAGE_STORE_WORK_H
 

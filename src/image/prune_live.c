@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image/prune_live.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/manifest.h"
+#include "image/store_add.h"
+#include "image/store_files.h"
+#include "util/own.h"
+
+void live_done(struct live *live)
+{
+    hutch_strlist_done(&live->digests);
+    hutch_strlist_done(&live->dead_records);
+    hutch_strlist_done(&live->layers);
+    hutch_strlist_done(&live->blobs);
+}
+
+int live_list(const struct image_store *store, const char *path, struct hutch_strlist *names,
+              struct hutch_error *err)
+{
+    int fd = openat(store->dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory) {
+        int cause = errno;
+        hutch_fd_close(&fd);
+        return hutch_fail_errno(err, cause, "open 'images/%s'", path);
+    }
+    int r = 0;
+    for (struct dirent *entry; r >= 0 && (entry = readdir(directory));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            r = hutch_strlist_add(names, entry->d_name, err);
+    (void)closedir(directory);
+    return r;
+}
+
+struct collecting {
+    struct live *live;
+    struct hutch_error *err;
+    int status;
+};
+
+static int add_named(void *context, const struct image_reference *reference, const char *digest,
+                     uint64_t changed_us)
+{
+    struct collecting *collecting = context;
+    (void)reference;
+    (void)changed_us;
+    collecting->status = hutch_strlist_add(&collecting->live->digests, digest, collecting->err);
+    return collecting->status;
+}
+
+static int add_blob(struct live *live, const char *digest, struct hutch_error *err)
+{
+    return hutch_strlist_add(&live->blobs, IMAGE_DIGEST_HEX(digest), err);
+}
+
+static int add_manifest_blobs(const struct image_store *store, const char *digest,
+                              struct live *live, struct hutch_error *err)
+{
+    hutch_autofree char *text = NULL;
+    size_t length = 0;
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    hutch_cleanup(manifest_done) struct manifest manifest = {0};
+    if (store_read_blob(store, digest, MANIFEST_MAX_BYTES, &text, &length, &ignored) < 0 ||
+        manifest_parse(text, length, NULL, &manifest, &ignored) < 0) {
+        live->keeps_all_blobs = true;
+        return 0;
+    }
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < manifest.layer_count; i++)
+        r = add_blob(live, manifest.layers[i].digest, err);
+    return r;
+}
+
+static int add_image(const struct image_store *store, const struct image *image, struct live *live,
+                     struct hutch_error *err)
+{
+    int r = add_blob(live, image->digest, err);
+    if (r >= 0)
+        r = add_blob(live, image->config_digest, err);
+    if (r >= 0)
+        r = add_manifest_blobs(store, image->digest, live, err);
+    for (size_t i = 0; r >= 0 && i < image->layers.count; i++)
+        r = hutch_strlist_add(&live->layers, image->layers.items[i], err);
+    return r;
+}
+
+static bool is_locked(const struct image_store *store, const char *path)
+{
+    hutch_autofd int fd = openat(store->dir, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && store_lock(fd, F_WRLCK, 0, false) < 0 && (errno == EAGAIN || errno == EACCES);
+}
+
+/* A lock that is taken after this look finds the record without its name (see image_find). */
+static int look_at(const struct image_store *store, const char *hex, struct live *live,
+                   struct hutch_error *err)
+{
+    char path[NAME_MAX + 16], digest[NAME_MAX + 16];
+    struct hutch_error why = HUTCH_ERROR_INIT;
+    hutch_cleanup(image_done) struct image image = IMAGE_INIT;
+    (void)snprintf(path, sizeof(path), "images/%s", hex);
+    (void)snprintf(digest, sizeof(digest), "sha256:%s", hex);
+    bool is_used = is_locked(store, path);
+    if (!is_used && !hutch_strlist_has(&live->digests, digest))
+        return hutch_strlist_add(&live->dead_records, path, err);
+    int r = image_find_digest(store, digest, &image, &why);
+    if (r >= 0)
+        return add_image(store, &image, live, err);
+    if (!is_used && r == -HUTCH_E_NOT_FOUND)
+        return hutch_strlist_add(&live->dead_records, path, err);
+    live->keeps_all_layers = live->keeps_all_blobs = true;
+    return 0;
+}
+
+int live_find(const struct image_store *store, const struct hutch_strlist *pinned,
+              struct live *live, struct hutch_error *err)
+{
+    hutch_cleanup(hutch_strlist_done) struct hutch_strlist records = {0};
+    struct collecting collecting = {.live = live, .err = err};
+    int r = store_references(store, add_named, &collecting, err);
+    if (r >= 0)
+        r = collecting.status;
+    for (size_t i = 0; r >= 0 && pinned && i < pinned->count; i++)
+        r = hutch_strlist_add(&live->digests, pinned->items[i], err);
+    if (r >= 0)
+        r = live_list(store, "images", &records, err);
+    for (size_t i = 0; r >= 0 && i < records.count; i++)
+        r = look_at(store, records.items[i], live, err);
+    return r;
+}
