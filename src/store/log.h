@@ -46,6 +46,8 @@ struct log_writer;
  * writer has the log, and when the log has ended. The directory stays the caller's. */
 int log_writer_open(int dir, uint64_t limit_bytes, struct log_writer **ret_writer,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
+/* A log that has ended goes on: its writer runs again. Before log_writer_open. */
+int log_take_up(int dir, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* One writev, never an fsync; more than a frame holds (256 KiB) takes several. Where there is no
  * room (ENOSPC, EDQUOT) the bytes are dropped and counted, and the call succeeds: a full disk must
  * not end the command. After any other failure too the bytes are lost, and counted, and a later

@@ -2,8 +2,11 @@
 #include "store/log_recover.h"
 
 #include <errno.h>
+#include <unistd.h>
 
+#include "store/log.h"
 #include "store/log_cursor.h"
+#include "store/log_segments.h"
 #include "util/own.h"
 
 static int walk_to_end(struct log_cursor *cursor, struct log_frame *ret_frame, bool *ret_has_header,
@@ -37,5 +40,18 @@ int log_recover(int dir, uint64_t start, struct log_remains *ret_remains, struct
     if (offset < cursor.floor)
         return hutch_fail(err, HUTCH_E_INVALID, EOVERFLOW, "the log's offset is at its end");
     *ret_remains = (struct log_remains){.offset = offset, .torn = left > 0};
+    return 0;
+}
+
+int log_take_up(int dir, struct hutch_error *err)
+{
+    hutch_cleanup(log_segments_done) struct log_segments found = {0};
+    char name[LOG_NAME_SIZE];
+    int r = log_segments_list(dir, &found, err);
+    if (r < 0 || !found.ended)
+        return r;
+    log_end_name(found.end, name);
+    if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+        return hutch_fail_errno(err, errno, "take up a log that has ended");
     return 0;
 }

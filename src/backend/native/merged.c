@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 
 /* What the child needs, made before it: it makes system calls and nothing else. */
 struct merge {
-    int layers;
+    char layers[PATH_MAX]; /* by path: a mount of the old namespace cannot be part of a new one */
     char options[4096];
     char uid_map[64];
     char gid_map[64];
@@ -85,7 +86,7 @@ static int enter_namespaces(const struct merge *merge)
 
 static int mount_merged(const struct merge *merge)
 {
-    if (enter_namespaces(merge) < 0 || fchdir(merge->layers) < 0 ||
+    if (enter_namespaces(merge) < 0 || chdir(merge->layers) < 0 ||
         mount("overlay", STAGING, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, merge->options) < 0)
         return -1;
     return open(STAGING, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -116,17 +117,16 @@ int merged_open(const struct image_use *image, struct hutch_error *err)
 {
     struct merge merge = {.privileged = identity_is_privileged()};
     hutch_cleanup(hutch_buf_done) struct hutch_buf names = HUTCH_BUF(sizeof(merge.options));
-    hutch_autofd int layers = image_open_layers(&image->store, err);
-    if (layers < 0)
+    if (image_use_layers_path(image, merge.layers, sizeof(merge.layers), err) < 0)
         return -(int)err->code;
     size_t count = plan_name_layers(&names, &image->image.layers);
     if (names.failed)
         return hutch_fail(err, HUTCH_E_UNSUPPORTED, E2BIG, "the image has too many layers");
     if (count == 1) { /* nothing to merge, and overlayfs would want two */
+        hutch_autofd int layers = image_open_layers(&image->store, err);
         int fd = openat(layers, names.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return fd < 0 ? hutch_fail_errno(err, errno, "open layer %s", names.data) : fd;
     }
-    merge.layers = layers;
     (void)snprintf(merge.options, sizeof(merge.options), "lowerdir=%s,userxattr", names.data);
     (void)snprintf(merge.uid_map, sizeof(merge.uid_map), "%u %u 1", geteuid(), geteuid());
     (void)snprintf(merge.gid_map, sizeof(merge.gid_map), "%u %u 1", getegid(), getegid());

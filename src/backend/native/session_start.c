@@ -27,6 +27,8 @@ static int open_log(struct warden *warden, struct session *session, const char *
     if (session->directory < 0)
         return hutch_fail_errno(err, errno, "open the log of sandbox '%s'", warden->home.name);
     (void)unlinkat(session->directory, "result", 0); /* of the command's run before a start */
+    if (log_take_up(session->directory, err) < 0)
+        return -(int)err->code;
     return log_writer_open(session->directory, warden->spec->limits.log_bytes, &session->log, err);
 }
 
