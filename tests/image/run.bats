@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run --image: what of the image's configuration counts and how, and what of it does not.
 
+# shellcheck disable=SC2016,SC2034  # much is expanded inside; the rows of a table are read by their names
+
 load ../lib
 load ../integration/words
 load ../sandbox/words

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sandboxes that stay, on an image.
 
+# shellcheck disable=SC2016,SC2034  # much is expanded inside; the rows of a table are read by their names
+
 load ../lib
 load ../integration/words
 load ../sandbox/words
@@ -136,6 +138,6 @@ EOF
     same "exit status" 125 "$status"
     base_image bad 'config(cmd=["/not/there"])' >/dev/null
     call create --name box --image bad
-    says "which command" "/not/there" || same "or it is there without its command" running "$(state_of box)"
-    hutch rm -f box 2>/dev/null || true
+    same "one whose command is not there stays, as with any command" running "$(state_of box)"
+    hutch rm -f box
 }
