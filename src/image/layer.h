@@ -49,7 +49,7 @@ void layer_result_done(struct layer_result *result);
 
 /* The other way: what an overlay's upper directory holds, as a layer. Whiteouts and opaque
  * directories become .wh. files; `map` gives owners as the image has them. Writes gzip to out_fd;
- * diff id, compressed digest and sizes come back. */
+ * diff id, compressed digest and sizes come back. The same tree gives the same bytes. */
 struct layer_pack_options {
     int dir;
     int out_fd;
@@ -61,7 +61,8 @@ struct layer_packed {
     char diff_id[IMAGE_DIGEST_BYTES];
     char digest[IMAGE_DIGEST_BYTES];
     uint64_t size;
-    uint64_t bytes; /* uncompressed */
+    uint64_t bytes;    /* uncompressed */
+    uint64_t left_out; /* sockets, devices, and names that would be taken for whiteouts */
 };
 int layer_pack(const struct layer_pack_options *options, struct layer_packed *ret_packed,
                struct hutch_error *err) HUTCH_MUST_CHECK;

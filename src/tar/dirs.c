@@ -8,13 +8,19 @@
 
 #define OPEN_LEVELS 32
 
+static void level_forget(struct tar_level *level)
+{
+    free(level->list);
+    level->list = NULL;
+}
+
 static void level_close(struct tar_level *level)
 {
     if (level->fd >= 0)
         (void)close(level->fd);
     level->fd = -1;
-    free(level->list);
-    level->list = NULL;
+    if (!level->keeps_list)
+        level_forget(level);
 }
 
 static int make_room(struct tar_dirs *dirs)
@@ -65,6 +71,7 @@ int tar_dirs_wake_parent(struct tar_dirs *dirs)
 void tar_dirs_pop(struct tar_dirs *dirs)
 {
     level_close(tar_dirs_inner(dirs));
+    level_forget(tar_dirs_inner(dirs));
     dirs->depth--;
     tar_text_cut(&dirs->path, dirs->depth ? tar_dirs_inner(dirs)->name_end : 0);
 }

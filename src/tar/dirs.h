@@ -22,6 +22,7 @@ struct tar_level {
     size_t name_end; /* of this directory, in the path */
     /* packing */
     struct tar_list *list; /* names read and not yet used; goes with the descriptor */
+    bool keeps_list;       /* unless it is all of them */
     off_t position;        /* where the list goes on, should it have to be read again */
     /* unpacking */
     bool has_attributes; /* to be given to it when the walk leaves */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tar/number.h"
+#include "tar/pax.h"
 
 static size_t digits_of(size_t number)
 {
@@ -15,17 +16,35 @@ static size_t digits_of(size_t number)
 }
 
 /* A record counts its own length, digits included. */
-static int add_record(struct tar_text *records, const char *key, const char *value, size_t length)
+static int add_long_record(struct tar_text *records, const char *prefix, const char *key,
+                           const char *value, size_t length)
 {
-    size_t rest = strlen(key) + length + 3, total = rest;
-    char front[64];
+    size_t rest = strlen(prefix) + strlen(key) + length + 3, total = rest;
+    char digits[24];
     while (total != rest + digits_of(total))
         total = rest + digits_of(total);
-    int begin = snprintf(front, sizeof(front), "%zu %s=", total, key);
-    if (tar_text_append(records, front, (size_t)begin) < 0 ||
+    int begin = snprintf(digits, sizeof(digits), "%zu ", total);
+    if (tar_text_append(records, digits, (size_t)begin) < 0 ||
+        tar_text_append(records, prefix, strlen(prefix)) < 0 ||
+        tar_text_append(records, key, strlen(key)) < 0 || tar_text_append(records, "=", 1) < 0 ||
         tar_text_append(records, value, length) < 0)
         return -1;
     return tar_text_append(records, "\n", 1);
+}
+
+static int add_record(struct tar_text *records, const char *key, const char *value, size_t length)
+{
+    return add_long_record(records, "", key, value, length);
+}
+
+static int add_xattrs(struct tar_text *records, const struct tar_text *xattrs)
+{
+    const char *name, *value;
+    size_t at = 0, length;
+    while (xattrs && tar_pax_next_xattr(xattrs, &at, &name, &value, &length))
+        if (add_long_record(records, TAR_XATTR_PREFIX, name, value, length) < 0)
+            return -1;
+    return 0;
 }
 
 static int add_number(struct tar_text *records, const char *key, uint64_t value)
@@ -92,7 +111,9 @@ static int fill(struct tar_ustar *block, const struct tar_head *head, struct tar
         put_number(block->gid, sizeof(block->gid), "gid", attributes->gid, records) < 0 ||
         put_number(block->size, sizeof(block->size), "size", head->size, records) < 0)
         return -1;
-    return put_time(block, &attributes->mtime, records);
+    if (put_time(block, &attributes->mtime, records) < 0)
+        return -1;
+    return add_xattrs(records, head->xattrs);
 }
 
 static int write_block(struct tar_out *out, struct tar_ustar *block)

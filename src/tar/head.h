@@ -14,7 +14,8 @@ struct tar_head {
     struct tar_attributes attributes;
     uint64_t size; /* of what follows in the stream */
     bool sparse;
-    uint64_t real_size; /* of a sparse file, with its holes */
+    uint64_t real_size;            /* of a sparse file, with its holes */
+    const struct tar_text *xattrs; /* NULL: none; else as in tar/pax.h */
 };
 
 /* scratch is for the pax records. Returns 0, or -1 with errno. */

@@ -32,10 +32,12 @@ int tar_write_all(int fd, const char *data, size_t length)
     return 0;
 }
 
-int tar_out_init(struct tar_out *out, int fd)
+int tar_out_init(struct tar_out *out, int fd, tar_write *write, void *context)
 {
-    *out = (struct tar_out){.fd = fd, .buffer = malloc(BUFFER_BYTES)};
-    tar_pipe_enlarge(fd);
+    *out = (struct tar_out){
+        .fd = fd, .write = write, .context = context, .buffer = malloc(BUFFER_BYTES)};
+    if (!write)
+        tar_pipe_enlarge(fd);
     return out->buffer ? 0 : -1;
 }
 
@@ -49,7 +51,8 @@ int tar_out_flush(struct tar_out *out)
 {
     size_t used = out->used;
     out->used = 0;
-    return tar_write_all(out->fd, out->buffer, used);
+    return out->write ? out->write(out->context, out->buffer, used)
+                      : tar_write_all(out->fd, out->buffer, used);
 }
 
 char *tar_out_room(struct tar_out *out, size_t *ret_length)

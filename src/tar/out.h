@@ -6,14 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tar/tar.h"
+
 struct tar_out {
     int fd;
+    tar_write *write; /* in its place, unless it is NULL */
+    void *context;
     char *buffer;
     size_t used;
 };
 
 /* Everything returns 0, or -1 with errno. */
-int tar_out_init(struct tar_out *out, int fd);
+int tar_out_init(struct tar_out *out, int fd, tar_write *write, void *context);
 int tar_out_write(struct tar_out *out, const void *data, size_t length);
 int tar_out_zeros(struct tar_out *out, uint64_t length);
 int tar_out_flush(struct tar_out *out);

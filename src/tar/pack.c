@@ -22,6 +22,13 @@ int pack_fail(const struct pack *pack, enum tar_what what, int os_errno)
     return tar_fail(pack->failure, what, os_errno, tar_text_of(&pack->dirs.path));
 }
 
+static int send_head(struct pack *pack, const struct tar_head *head)
+{
+    if (tar_head_write(&pack->out, head, &pack->records) < 0)
+        return pack_fail(pack, errno == ENOMEM ? TAR_MEMORY : TAR_STREAM, errno);
+    return 0;
+}
+
 int pack_head(struct pack *pack, struct tar_head *head, const struct stat *info)
 {
     const struct tar_pack_options *options = pack->options;
@@ -31,9 +38,32 @@ int pack_head(struct pack *pack, struct tar_head *head, const struct stat *info)
                                 info->st_uid, info->st_gid, info->st_mtim};
     if (options->map_owner)
         options->map_owner(options->context, &head->attributes.uid, &head->attributes.gid);
-    if (tar_head_write(&pack->out, head, &pack->records) < 0)
-        return pack_fail(pack, errno == ENOMEM ? TAR_MEMORY : TAR_STREAM, errno);
-    return 0;
+    head->xattrs = &pack->xattrs;
+    int status = send_head(pack, head);
+    tar_text_cut(&pack->xattrs, 0);
+    return status;
+}
+
+int pack_mark(struct pack *pack, const char *prefix, const char *name)
+{
+    struct tar_head head = {.type = TAR_TYPE_FILE};
+    int status = tar_dirs_name(&pack->dirs, prefix, strlen(prefix));
+    if (status == 0)
+        status = tar_text_append(&pack->dirs.path, name, strlen(name));
+    if (status < 0)
+        return pack_fail(pack, TAR_MEMORY, errno);
+    head.name = pack->dirs.path.data;
+    status = send_head(pack, &head);
+    tar_text_cut(&pack->dirs.path, tar_dirs_inner(&pack->dirs)->name_end);
+    return status;
+}
+
+static int gather_xattrs(struct pack *pack, int fd)
+{
+    const struct tar_pack_rules *rules = pack->options->rules;
+    if (!rules || rules->xattrs(fd, &pack->xattrs) == 0)
+        return 0;
+    return pack_fail(pack, errno == ENOMEM ? TAR_MEMORY : TAR_SOURCE, errno);
 }
 
 static int skip(const struct pack *pack, mode_t mode, int os_errno)
@@ -84,7 +114,7 @@ static int pack_regular(struct pack *pack, int dir, const char *name)
         status = skip(pack, info.st_mode, EAGAIN);
     else if (is_left_out(pack, fd, &info))
         status = skip(pack, info.st_mode, EOPNOTSUPP);
-    else if ((status = pack_as_link(pack, &info)) == 0)
+    else if ((status = pack_as_link(pack, &info)) == 0 && (status = gather_xattrs(pack, fd)) == 0)
         status = pack_file(pack, fd, &info);
     (void)close(fd);
     return status < 0 ? -1 : 0;
@@ -102,13 +132,15 @@ static int enter_directory(struct pack *pack, int fd, const struct stat *info)
         status = pack_fail(pack, TAR_TOO_DEEP, 0);
     else if (tar_text_append(&pack->dirs.path, "/", 1) < 0)
         status = pack_fail(pack, TAR_MEMORY, errno);
-    else
+    else if ((status = gather_xattrs(pack, fd)) == 0)
         status = pack_head(pack, &head, info);
     tar_text_cut(&pack->dirs.path, length);
     if (status < 0)
         (void)close(fd);
     else if (tar_dirs_push(&pack->dirs, fd, info) < 0)
         status = pack_fail(pack, TAR_MEMORY, errno);
+    else if (options->rules)
+        status = options->rules->entered(pack, fd);
     return status;
 }
 
@@ -159,9 +191,13 @@ static int pack_fifo(struct pack *pack, const struct stat *info)
 
 static int pack_entry(struct pack *pack, int dir, const char *name)
 {
+    const struct tar_pack_rules *rules = pack->options->rules;
     struct stat info;
     if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
         return skip(pack, 0, errno);
+    int settled = rules && pack->dirs.depth ? rules->admit(pack, name, &info) : 0;
+    if (settled)
+        return settled < 0 ? -1 : 0;
     switch (info.st_mode & S_IFMT) {
     case S_IFREG:
         return pack_regular(pack, dir, name);
@@ -194,10 +230,11 @@ static int skip_rest(struct pack *pack, int os_errno)
 
 static int pack_tree(struct pack *pack)
 {
+    const struct tar_pack_rules *rules = pack->options->rules;
     while (pack->dirs.depth) {
         const char *name;
         struct tar_level *level = tar_dirs_inner(&pack->dirs);
-        int more = pack_list_next(level, &name);
+        int more = rules ? rules->next(level, &name) : pack_list_next(level, &name);
         if (more <= 0) {
             if ((more < 0 && skip_rest(pack, errno) < 0) || leave_directory(pack) < 0)
                 return -1;
@@ -271,7 +308,7 @@ static int finish(struct pack *pack)
 int tar_pack(const struct tar_pack_options *options, int out_fd, struct tar_failure *failure)
 {
     struct pack pack = {.options = options, .failure = failure};
-    int status = tar_out_init(&pack.out, out_fd);
+    int status = tar_out_init(&pack.out, out_fd, options->write, options->context);
     if (status < 0)
         status = pack_fail(&pack, TAR_MEMORY, errno);
     else if ((status = pack_top(&pack)) == 0 && (status = pack_tree(&pack)) == 0)
@@ -280,5 +317,6 @@ int tar_pack(const struct tar_pack_options *options, int out_fd, struct tar_fail
     tar_dirs_done(&pack.dirs);
     tar_links_done(&pack.links);
     tar_text_done(&pack.records);
+    tar_text_done(&pack.xattrs);
     return status;
 }

@@ -16,7 +16,6 @@ struct key {
     bool local_only;
 };
 
-#define XATTR_PREFIX "SCHILY.xattr." /* as star, GNU tar, bsdtar and container engines have it */
 #define FIELD(member) offsetof(struct tar_pax, member)
 
 static const struct key keys[] = {
@@ -107,16 +106,15 @@ static const struct key *find_key(const char *name, size_t length)
 
 /* ---- extended attributes ---- */
 
-static int add_xattr(struct tar_pax *pax, const char *name, size_t name_length, const char *value,
-                     size_t length)
+int tar_pax_add_xattr(struct tar_text *xattrs, const char *name, size_t name_length,
+                      const char *value, size_t length)
 {
     if (memchr(name, '\0', name_length))
         return malformed();
-    if (tar_text_append(&pax->xattrs, name, name_length) < 0 ||
-        tar_text_append(&pax->xattrs, "", 1) < 0 ||
-        tar_text_append(&pax->xattrs, (const char *)&length, sizeof(length)) < 0)
+    if (tar_text_append(xattrs, name, name_length) < 0 || tar_text_append(xattrs, "", 1) < 0 ||
+        tar_text_append(xattrs, (const char *)&length, sizeof(length)) < 0)
         return -1;
-    return tar_text_append(&pax->xattrs, value, length);
+    return tar_text_append(xattrs, value, length);
 }
 
 bool tar_pax_next_xattr(const struct tar_text *xattrs, size_t *at, const char **ret_name,
@@ -141,9 +139,10 @@ static int read_record(struct tar_pax *pax, const char *name, const char *end, b
     if (!equals || equals == name)
         return malformed();
     size_t name_length = (size_t)(equals - name), length = (size_t)(end - equals - 1);
-    size_t prefix = sizeof(XATTR_PREFIX) - 1;
-    if (pax->wants_xattrs && name_length > prefix && memcmp(name, XATTR_PREFIX, prefix) == 0)
-        return add_xattr(pax, name + prefix, name_length - prefix, equals + 1, length);
+    size_t prefix = sizeof(TAR_XATTR_PREFIX) - 1;
+    if (pax->wants_xattrs && name_length > prefix && memcmp(name, TAR_XATTR_PREFIX, prefix) == 0)
+        return tar_pax_add_xattr(&pax->xattrs, name + prefix, name_length - prefix, equals + 1,
+                                 length);
     const struct key *key = find_key(name, name_length);
     if (!key || (global && key->local_only))
         return 0;

@@ -47,6 +47,10 @@ static inline bool tar_pax_has(const struct tar_pax *pax, enum tar_pax_key key)
 /* Returns 0, or -1 with errno: EBADMSG when the records are not well-formed. A global header has
  * nothing to say about sparse files. */
 int tar_pax_read(struct tar_pax *pax, const struct tar_text *records, bool global);
+/* As star, GNU tar, bsdtar and container engines have it. */
+#define TAR_XATTR_PREFIX "SCHILY.xattr."
+int tar_pax_add_xattr(struct tar_text *xattrs, const char *name, size_t name_length,
+                      const char *value, size_t length);
 /* The next of the extended attributes; at begins with 0. */
 bool tar_pax_next_xattr(const struct tar_text *xattrs, size_t *at, const char **ret_name,
                         const char **ret_value, size_t *ret_length);

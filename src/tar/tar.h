@@ -75,6 +75,11 @@ typedef void tar_map_owner(void *context, uid_t *uid, gid_t *gid);
  * hostile as the tree it comes from: neither its bytes nor its length are anything to rely on. */
 typedef void tar_skipped(void *context, const char *path, mode_t type, int os_errno);
 
+/* Takes all of the archive's next bytes. Returns 0, or -1 with errno. */
+typedef int tar_write(void *context, const void *data, size_t length);
+
+struct tar_pack_rules; /* of archives that are to say more than the files do: tar/pack.h */
+
 struct tar_pack_options {
     int dir;          /* AT_FDCWD or a descriptor */
     const char *path; /* beneath it; no component is followed when it is a symlink */
@@ -86,6 +91,8 @@ struct tar_pack_options {
     tar_map_owner *map_owner; /* NULL: as they are */
     tar_skipped *skipped;     /* NULL: what cannot be read is a failure */
     void *context;
+    tar_write *write;                   /* NULL: to out_fd */
+    const struct tar_pack_rules *rules; /* NULL: the files are all there is */
 };
 
 /* Writes the archive of one path to out_fd. A tree that changes meanwhile gives a valid archive: a

@@ -41,16 +41,33 @@ static int unpack(struct layer_options *options)
     return 0;
 }
 
+static int pack(int dir, bool is_plain)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    struct layer_packed packed;
+    const struct layer_pack_options options = {
+        .dir = dir, .out_fd = STDOUT_FILENO, .is_overlay = !is_plain};
+    int status = layer_pack(&options, &packed, &err);
+    if (status < 0)
+        return told(status, &err);
+    (void)fprintf(stderr, "%s %" PRIu64 " %s %" PRIu64 " %" PRIu64 "\n", packed.diff_id,
+                  packed.bytes, packed.digest, packed.size, packed.left_out);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct layer_options options = {.keeps_owners = false};
+    bool is_plain = false;
     int option;
     if (argc < 3)
         return 2;
     optind = 2;
-    while ((option = getopt(argc, argv, "ob:e:")) != -1) {
+    while ((option = getopt(argc, argv, "opb:e:")) != -1) {
         if (option == 'o')
             options.keeps_owners = true;
+        else if (option == 'p')
+            is_plain = true;
         else if (option == 'b')
             options.max_bytes = strtoull(optarg, NULL, 10);
         else if (option == 'e')
@@ -64,5 +81,7 @@ int main(int argc, char **argv)
         return 2;
     }
     options.dir = dir;
+    if (strcmp(argv[1], "pack") == 0)
+        return pack(dir, is_plain);
     return strcmp(argv[1], "unpack") == 0 ? unpack(&options) : 2;
 }
