@@ -37,7 +37,8 @@ struct spawn_stdio {
     int terminal;      /* master, -1: none */
     const int *groups; /* files into which the command writes "0" to enter its own cgroups */
     uint32_t group_count;
-    int program; /* to be executed instead of argv[0]; -1: none */
+    int program;      /* to be executed instead of argv[0]; -1: none */
+    bool is_confined; /* by spawn_confine, before it was started */
 };
 
 struct sandbox {
@@ -104,6 +105,8 @@ int overlay_mount(int at, const char *lower, const char *upper, const char *work
 int copy_tree(int from, int to, uid_t uid, gid_t gid);
 
 /* spawn.c */
+/* No new privileges, and the filter, for this process and all it starts. */
+int spawn_confine(const struct init_spawn *spawn);
 pid_t spawn_command(const struct init_spawn *spawn, struct spawn_stdio *stdio,
                     struct failure *failure);
 

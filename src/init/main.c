@@ -42,8 +42,9 @@ struct init {
     struct session *sessions; /* INIT_MAX_SESSIONS */
     size_t session_limit;     /* places beyond were never used */
     bool one_shot;
-    bool has_lost;  /* a guard was killed: see guard.c */
-    int outputs[2]; /* the command's, see release_outputs */
+    bool is_confined; /* behind the filter itself: see spawn_confine */
+    bool has_lost;    /* a guard was killed: see guard.c */
+    int outputs[2];   /* the command's, see release_outputs */
     struct received received;
 };
 
@@ -206,6 +207,10 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
     failure->stage = INIT_STAGE_CAPABILITIES;
     if (keep_few_capabilities(spawn->one_shot) < 0)
         return -1;
+    failure->stage = INIT_STAGE_SECCOMP;
+    if (!spawn->one_shot && !init->is_confined && spawn_confine(spawn) < 0)
+        return -1;
+    stdio->is_confined = init->is_confined = !spawn->one_shot;
     failure->stage = INIT_STAGE_FORK;
     struct session *session = session_new(init);
     if (!session)

@@ -108,9 +108,7 @@ static int drop_capabilities(const struct child *child)
 {
     if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return -1;
-    if (child->spawn->keeps_files ? keep_file_capabilities() < 0 : set_capabilities(0) < 0)
-        return -1;
-    return (int)syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return child->spawn->keeps_files ? keep_file_capabilities() : set_capabilities(0);
 }
 
 static int enter_workdir(const struct child *child)
@@ -185,6 +183,20 @@ static void search_and_exec(const struct child *child)
     errno = remembered;
 }
 
+/* Compiling the filter takes the kernel longer than all the rest of a start. A sandbox that starts
+ * many commands installs it once, in PID 1, whose children have it from their birth; PID 1 itself
+ * needs nothing any more that it refuses. */
+int spawn_confine(const struct init_spawn *spawn)
+{
+    if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    if (spawn->pin_core_limit &&
+        (syscall(SYS_prlimit64, 0, RLIMIT_CORE, &spawn->rlimits[RLIMIT_CORE], NULL) < 0 ||
+         pin_core_limit() < 0))
+        return -1;
+    return install_filter();
+}
+
 static int unblock_signals(void)
 {
     sigset_t none;
@@ -212,7 +224,7 @@ static _Noreturn void child_main(struct child *child)
         goto failed;
     if (child->stage = INIT_STAGE_SECCOMP, unblock_signals() < 0)
         goto failed;
-    if ((child->spawn->pin_core_limit && pin_core_limit() < 0) || install_filter() < 0)
+    if (!child->stdio->is_confined && spawn_confine(child->spawn) < 0)
         goto failed;
     child->stage = INIT_STAGE_EXEC;
     search_and_exec(child);
