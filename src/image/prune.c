@@ -32,9 +32,7 @@ struct prune {
     const struct image_store *store;
     struct live live;
     struct hutch_strlist trees; /* below tmp/, to be removed last */
-    bool dry_run;
-    store_pruned_fn *on_item;
-    void *context;
+    const struct store_prune_options *options;
     struct store_pruned pruned;
     struct hutch_error *err;
 };
@@ -66,8 +64,8 @@ static void tell(struct prune *prune, const char *kind, const char *name, uint64
 {
     prune->pruned.files++;
     prune->pruned.bytes += bytes;
-    if (prune->on_item)
-        prune->on_item(prune->context, kind, name);
+    if (prune->options->on_item)
+        prune->options->on_item(prune->options->context, kind, name);
 }
 
 static int fail_remove(const struct prune *prune, const char *path)
@@ -86,7 +84,7 @@ static uint64_t file_bytes(const struct prune *prune, const char *path)
 static int drop_file(struct prune *prune, const char *kind, const char *path)
 {
     uint64_t bytes = file_bytes(prune, path);
-    if (!prune->dry_run && unlinkat(prune->store->dir, path, 0) < 0 && errno != ENOENT)
+    if (!prune->options->dry_run && unlinkat(prune->store->dir, path, 0) < 0 && errno != ENOENT)
         return fail_remove(prune, path);
     if (kind)
         tell(prune, kind, strrchr(path, '/') + 1, bytes);
@@ -100,8 +98,8 @@ static int drop_tree(struct prune *prune, const char *kind, const char *path)
     struct tree_sum sum = {0};
     if (tree_sum(prune->store->dir, path, &sum) < 0)
         return fail_remove(prune, path);
-    int r = prune->dry_run ? 0 : store_work_path(work, prune->err);
-    if (r >= 0 && !prune->dry_run) {
+    int r = prune->options->dry_run ? 0 : store_work_path(work, prune->err);
+    if (r >= 0 && !prune->options->dry_run) {
         /* an ordinary user may not move a directory that denies writing */
         if (fchmodat(prune->store->dir, path, 0700, 0) < 0 ||
             renameat(prune->store->dir, path, prune->store->dir, work) < 0)
@@ -117,7 +115,7 @@ static int sync_directory(const struct prune *prune, const char *name)
 {
     hutch_autofd int fd =
         openat(prune->store->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (!prune->dry_run && fd >= 0 && fsync(fd) < 0)
+    if (!prune->options->dry_run && fd >= 0 && fsync(fd) < 0)
         return hutch_fail_errno(prune->err, errno, "sync 'images/%s'", name);
     return 0;
 }
@@ -149,7 +147,7 @@ struct naming {
     int status;
 };
 
-/* Of a record that was damaged the names are left. */
+/* Those of what is to go, and those that lead nowhere. */
 static int drop_name(void *context, const struct image_reference *reference, const char *digest,
                      uint64_t changed_us)
 {
@@ -158,11 +156,13 @@ static int drop_name(void *context, const struct image_reference *reference, con
     char path[STORE_PATH_BYTES], text[IMAGE_REFERENCE_BYTES];
     (void)changed_us;
     (void)snprintf(path, sizeof(path), "images/%s", IMAGE_DIGEST_HEX(digest));
+    if (prune->options->only && strcmp(prune->options->only, digest) != 0)
+        return 0;
     if (faccessat(prune->store->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !(prune->dry_run && hutch_strlist_has(&prune->live.dead_records, path)))
+        !hutch_strlist_has(&prune->live.dead_records, path))
         return 0;
     image_reference_format(reference, text);
-    if (!prune->dry_run)
+    if (!prune->options->dry_run)
         naming->status = store_remove_reference(prune->store, reference, prune->err);
     if (naming->status >= 0)
         tell(prune, "name", text, 0);
@@ -176,6 +176,19 @@ static int drop_names(struct prune *prune)
     return r < 0 ? r : naming.status;
 }
 
+/* Whether nobody needs it. When only one image is to go, what it did not need is left alone. */
+static bool is_free(const struct prune *prune, const struct hutch_strlist *needed,
+                    const struct hutch_strlist *was_needed, const char *name)
+{
+    return !hutch_strlist_has(needed, name) &&
+           (!prune->options->only || hutch_strlist_has(was_needed, name));
+}
+
+static bool is_free_layer(const struct prune *prune, const char *name)
+{
+    return is_free(prune, &prune->live.needs.layers, &prune->live.dead_needs.layers, name);
+}
+
 /* Keys first, so that no key ever leads to a number that was given again. */
 static int drop_key(struct prune *prune, const char *hex)
 {
@@ -184,21 +197,23 @@ static int drop_key(struct prune *prune, const char *hex)
     if (hutch_read_at(prune->store->dir, path, text, sizeof(text)) < 0)
         text[0] = '\0';
     text[strcspn(text, "\n")] = '\0';
-    return hutch_strlist_has(&prune->live.layers, text) ? 0 : drop_file(prune, NULL, path);
+    return is_free_layer(prune, text) ? drop_file(prune, NULL, path) : 0;
 }
 
 static int drop_layer(struct prune *prune, const char *name)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "layers/%s", name);
-    return hutch_strlist_has(&prune->live.layers, name) ? 0 : drop_tree(prune, "layer", path);
+    return is_free_layer(prune, name) ? drop_tree(prune, "layer", path) : 0;
 }
 
 static int drop_blob(struct prune *prune, const char *hex)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "blobs/%s", hex);
-    return hutch_strlist_has(&prune->live.blobs, hex) ? 0 : drop_file(prune, "blob", path);
+    return is_free(prune, &prune->live.needs.blobs, &prune->live.dead_needs.blobs, hex)
+               ? drop_file(prune, "blob", path)
+               : 0;
 }
 
 static int drop_partial(struct prune *prune, const char *hex)
@@ -215,30 +230,40 @@ static int drop_work(struct prune *prune, const char *name)
     (void)snprintf(path, sizeof(path), "tmp/%s", name);
     (void)tree_sum(prune->store->dir, path, &sum);
     tell(prune, "leftover", name, sum.disk_bytes);
-    return prune->dry_run ? 0 : hutch_strlist_add(&prune->trees, path, prune->err);
+    return prune->options->dry_run ? 0 : hutch_strlist_add(&prune->trees, path, prune->err);
 }
+
+enum content { LEFTOVERS, LAYERS, BLOBS };
 
 /* Leftovers before layers, whose place they would share. */
 static const struct {
     const char *directory;
+    enum content content;
     int (*drop)(struct prune *prune, const char *name);
-    bool is_layer;
-    bool is_blob;
 } passes[] = {
-    {"tmp", drop_work, false, false},    {"partial", drop_partial, false, false},
-    {"unpacked", drop_key, true, false}, {"layers", drop_layer, true, false},
-    {"blobs", drop_blob, false, true},
+    {"tmp", LEFTOVERS, drop_work},  {"partial", LEFTOVERS, drop_partial},
+    {"unpacked", LAYERS, drop_key}, {"layers", LAYERS, drop_layer},
+    {"blobs", BLOBS, drop_blob},
 };
+
+static bool is_left_alone(const struct prune *prune, enum content content)
+{
+    const bool alone[] = {
+        [LEFTOVERS] = prune->options->only != NULL,
+        [LAYERS] = prune->live.keeps_all_layers,
+        [BLOBS] = prune->live.keeps_all_blobs,
+    };
+    return alone[content];
+}
 
 static int take_names_away(struct prune *prune)
 {
-    int r = drop_records(prune);
+    int r = drop_names(prune);
     if (r >= 0)
-        r = drop_names(prune);
+        r = drop_records(prune);
     for (size_t pass = 0; r >= 0 && pass < HUTCH_COUNT(passes); pass++) {
         hutch_cleanup(hutch_strlist_done) struct hutch_strlist names = {0};
-        if ((passes[pass].is_layer && prune->live.keeps_all_layers) ||
-            (passes[pass].is_blob && prune->live.keeps_all_blobs))
+        if (is_left_alone(prune, passes[pass].content))
             continue;
         r = live_list(prune->store, passes[pass].directory, &names, prune->err);
         for (size_t i = 0; r >= 0 && i < names.count; i++)
@@ -260,12 +285,11 @@ static int remove_trees(struct prune *prune)
     return 0;
 }
 
-int store_prune(const struct image_store *store, const struct hutch_strlist *pinned,
-                unsigned patience_ms, bool dry_run, store_pruned_fn *on_item, void *context,
+int store_prune(const struct image_store *store, const struct store_prune_options *options,
                 struct store_pruned *ret_pruned, struct hutch_error *err)
 {
-    hutch_cleanup(prune_done) struct prune prune = {
-        .store = store, .dry_run = dry_run, .on_item = on_item, .context = context, .err = err};
+    hutch_cleanup(prune_done) struct prune prune = {.store = store, .options = options, .err = err};
+    unsigned patience_ms = options->patience_ms;
     *ret_pruned = (struct store_pruned){0};
     if (store->dir < 0)
         return 0;
@@ -276,7 +300,7 @@ int store_prune(const struct image_store *store, const struct hutch_strlist *pin
     if (r >= 0)
         r = settle_check(store, err);
     if (r >= 0)
-        r = live_find(store, pinned, &prune.live, err);
+        r = live_find(store, options, &prune.live, err);
     if (r >= 0)
         r = take_names_away(&prune);
     if (r >= 0 && store_lock(lock, F_UNLCK, STORE_LOCK_CONTENT, false) < 0)

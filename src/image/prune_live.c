@@ -14,12 +14,18 @@
 #include "image/store_files.h"
 #include "util/own.h"
 
+static void needs_done(struct needs *needs)
+{
+    hutch_strlist_done(&needs->layers);
+    hutch_strlist_done(&needs->blobs);
+}
+
 void live_done(struct live *live)
 {
     hutch_strlist_done(&live->digests);
     hutch_strlist_done(&live->dead_records);
-    hutch_strlist_done(&live->layers);
-    hutch_strlist_done(&live->blobs);
+    needs_done(&live->needs);
+    needs_done(&live->dead_needs);
 }
 
 int live_list(const struct image_store *store, const char *path, struct hutch_strlist *names,
@@ -58,39 +64,38 @@ static int add_named(void *context, const struct image_reference *reference, con
     return collecting->status;
 }
 
-static int add_blob(struct live *live, const char *digest, struct hutch_error *err)
+static int add_blob(struct needs *needs, const char *digest, struct hutch_error *err)
 {
-    return hutch_strlist_add(&live->blobs, IMAGE_DIGEST_HEX(digest), err);
+    return hutch_strlist_add(&needs->blobs, IMAGE_DIGEST_HEX(digest), err);
 }
 
+/* The manifest tells which blobs the layers came as. Where it is damaged, *ret_knows is false. */
 static int add_manifest_blobs(const struct image_store *store, const char *digest,
-                              struct live *live, struct hutch_error *err)
+                              struct needs *needs, bool *ret_knows, struct hutch_error *err)
 {
     hutch_autofree char *text = NULL;
     size_t length = 0;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     hutch_cleanup(manifest_done) struct manifest manifest = {0};
-    if (store_read_blob(store, digest, MANIFEST_MAX_BYTES, &text, &length, &ignored) < 0 ||
-        manifest_parse(text, length, NULL, &manifest, &ignored) < 0) {
-        live->keeps_all_blobs = true;
-        return 0;
-    }
+    *ret_knows =
+        store_read_blob(store, digest, MANIFEST_MAX_BYTES, &text, &length, &ignored) == 0 &&
+        manifest_parse(text, length, NULL, &manifest, &ignored) == 0;
     int r = 0;
     for (size_t i = 0; r >= 0 && i < manifest.layer_count; i++)
-        r = add_blob(live, manifest.layers[i].digest, err);
+        r = add_blob(needs, manifest.layers[i].digest, err);
     return r;
 }
 
-static int add_image(const struct image_store *store, const struct image *image, struct live *live,
-                     struct hutch_error *err)
+static int add_needs(const struct image_store *store, const struct image *image,
+                     struct needs *needs, bool *ret_knows, struct hutch_error *err)
 {
-    int r = add_blob(live, image->digest, err);
+    int r = add_blob(needs, image->digest, err);
     if (r >= 0)
-        r = add_blob(live, image->config_digest, err);
+        r = add_blob(needs, image->config_digest, err);
     if (r >= 0)
-        r = add_manifest_blobs(store, image->digest, live, err);
+        r = add_manifest_blobs(store, image->digest, needs, ret_knows, err);
     for (size_t i = 0; r >= 0 && i < image->layers.count; i++)
-        r = hutch_strlist_add(&live->layers, image->layers.items[i], err);
+        r = hutch_strlist_add(&needs->layers, image->layers.items[i], err);
     return r;
 }
 
@@ -100,8 +105,17 @@ static bool is_locked(const struct image_store *store, const char *path)
     return fd >= 0 && store_lock(fd, F_WRLCK, 0, false) < 0 && (errno == EAGAIN || errno == EACCES);
 }
 
+static bool is_wanted(const struct store_prune_options *options, const struct live *live,
+                      const char *digest)
+{
+    if (options->only && strcmp(options->only, digest) != 0)
+        return true;
+    return hutch_strlist_has(&live->digests, digest);
+}
+
 /* A lock that is taken after this look finds the record without its name (see image_find). */
-static int look_at(const struct image_store *store, const char *hex, struct live *live,
+static int look_at(const struct image_store *store, const char *hex,
+                   const struct store_prune_options *options, struct live *live,
                    struct hutch_error *err)
 {
     char path[NAME_MAX + 16], digest[NAME_MAX + 16];
@@ -110,23 +124,29 @@ static int look_at(const struct image_store *store, const char *hex, struct live
     (void)snprintf(path, sizeof(path), "images/%s", hex);
     (void)snprintf(digest, sizeof(digest), "sha256:%s", hex);
     bool is_used = is_locked(store, path);
-    if (!is_used && !hutch_strlist_has(&live->digests, digest))
-        return hutch_strlist_add(&live->dead_records, path, err);
+    bool lives = is_used || is_wanted(options, live, digest), knows = true;
     int r = image_find_digest(store, digest, &image, &why);
-    if (r >= 0)
-        return add_image(store, &image, live, err);
-    if (!is_used && r == -HUTCH_E_NOT_FOUND)
+    bool is_whole = r >= 0;
+    if (is_whole && (lives || options->only))
+        r = add_needs(store, &image, lives ? &live->needs : &live->dead_needs, &knows, err);
+    else if (r == -HUTCH_E_NOT_FOUND || is_whole)
+        r = 0;
+    if (r < 0)
+        return is_whole ? r : hutch_fail(err, why.code, why.os_errno, "%s", why.msg);
+    if (!lives || (!is_whole && !is_used))
         return hutch_strlist_add(&live->dead_records, path, err);
-    live->keeps_all_layers = live->keeps_all_blobs = true;
+    live->keeps_all_layers |= !is_whole;
+    live->keeps_all_blobs |= !is_whole || !knows;
     return 0;
 }
 
-int live_find(const struct image_store *store, const struct hutch_strlist *pinned,
+int live_find(const struct image_store *store, const struct store_prune_options *options,
               struct live *live, struct hutch_error *err)
 {
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist records = {0};
     struct collecting collecting = {.live = live, .err = err};
-    int r = store_references(store, add_named, &collecting, err);
+    const struct hutch_strlist *pinned = options->pinned;
+    int r = options->takes_names ? 0 : store_references(store, add_named, &collecting, err);
     if (r >= 0)
         r = collecting.status;
     for (size_t i = 0; r >= 0 && pinned && i < pinned->count; i++)
@@ -134,6 +154,6 @@ int live_find(const struct image_store *store, const struct hutch_strlist *pinne
     if (r >= 0)
         r = live_list(store, "images", &records, err);
     for (size_t i = 0; r >= 0 && i < records.count; i++)
-        r = look_at(store, records.items[i], live, err);
+        r = look_at(store, records.items[i], options, live, err);
     return r;
 }

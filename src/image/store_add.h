@@ -94,12 +94,21 @@ struct store_pruned {
     uint64_t bytes;
 };
 
-/* Removes everything that no name leads to, that nobody uses and that is not among the pinned
- * digests. HUTCH_E_CONFLICT while something is being added and patience (ms) has run out.
- * on_item(context, kind, name) hears of each; dry_run only tells. */
 typedef void store_pruned_fn(void *context, const char *kind, const char *name);
-int store_prune(const struct image_store *store, const struct hutch_strlist *pinned,
-                unsigned patience_ms, bool dry_run, store_pruned_fn *on_item, void *context,
+
+struct store_prune_options {
+    const struct hutch_strlist *pinned; /* digests of images that sandboxes need; may be NULL */
+    bool takes_names;                   /* a name alone does not keep an image */
+    const char *only; /* this digest, with what nothing else needs of it; NULL: everything */
+    unsigned patience_ms;
+    bool dry_run;             /* only tells */
+    store_pruned_fn *on_item; /* may be NULL */
+    void *context;
+};
+
+/* Removes everything that no name leads to, that nobody uses and that is not among the pinned
+ * digests. HUTCH_E_CONFLICT while something is being added and patience has run out. */
+int store_prune(const struct image_store *store, const struct store_prune_options *options,
                 struct store_pruned *ret_pruned, struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif

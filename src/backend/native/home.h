@@ -95,6 +95,10 @@ int home_connect(const struct home *home, bool waits, struct hutch_error *err);
 /* Takes the name away and removes everything but what lies in the pool. Its lock must be held. */
 int home_remove(struct home *home, const char *id, struct hutch_error *err);
 
+/* home_images.c: the digests of the images that sandboxes are pinned to, whatever their state;
+ * those that are being made too. */
+int home_images(struct hutch_strlist *digests, struct hutch_error *err);
+
 /* The names of all homes, those that are being made or removed left out or alone. */
 int home_names(struct hutch_strlist *names, bool leftovers, struct hutch_error *err);
 
