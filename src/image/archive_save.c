@@ -134,7 +134,7 @@ static void save_done(struct save *save)
 static int write_archive(struct save *save, enum hutch_image_format format, int out_fd,
                          struct hutch_error *err)
 {
-    if (tar_out_init(&save->out, out_fd) < 0)
+    if (tar_out_init(&save->out, out_fd, NULL, NULL) < 0)
         return hutch_fail_nomem(err);
     if ((format == HUTCH_IMAGE_DOCKER ? save_docker(save, err) : save_oci(save, err)) < 0)
         return -(int)err->code;
