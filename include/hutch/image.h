@@ -107,6 +107,13 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_image_load(const char *path, const char *na
                                                 const struct hutch_image_options *options,
                                                 struct hutch_error *err);
 
+/* What a sandbox has written over its image, as one more layer of a new image. A sandbox that runs
+ * is paused meanwhile. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_image_snapshot(const char *sandbox, const char *reference,
+                                                    const struct hutch_image_options *options,
+                                                    char ret_digest[HUTCH_IMAGE_DIGEST_BYTES],
+                                                    struct hutch_error *err);
+
 struct hutch_image_build {
     size_t size; /* of this struct */
     const char *directory;

@@ -38,6 +38,8 @@ HUTCH_API void hutch_sandbox_free(struct hutch_sandbox *sandbox);
 HUTCH_API const char *hutch_sandbox_name(const struct hutch_sandbox *sandbox);
 /* Has it this label, "KEY" or "KEY=VALUE"? */
 HUTCH_API bool hutch_sandbox_has_label(const struct hutch_sandbox *sandbox, const char *label);
+/* Was it made from an image? */
+HUTCH_API bool hutch_sandbox_has_image(const struct hutch_sandbox *sandbox);
 
 struct hutch_sandbox_info {
     char name[72];
@@ -193,7 +195,8 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_pack(struct hutch_sandbox *sandbox,
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_fork(struct hutch_sandbox *sandbox, const char *name,
                                                   struct hutch_sandbox **ret_sandbox,
                                                   struct hutch_error *err);
-/* The same, kept stopped under the name: to be forked again and again. */
+/* The same, kept stopped under the name: to be forked again and again. An image of what a sandbox
+ * has written makes hutch_image_snapshot(). */
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_snapshot(struct hutch_sandbox *sandbox,
                                                       const char *name, struct hutch_error *err);
 

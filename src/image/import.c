@@ -5,25 +5,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "image/clock.h"
 #include "image/compose.h"
 #include "image/expand.h"
+#include "image/pack_stream.h"
 #include "util/json_out.h"
 #include "util/own.h"
-
-#define CREATED_BYTES 32
-
-static void now(char ret_text[CREATED_BYTES])
-{
-    struct timespec time;
-    struct tm fields;
-    (void)clock_gettime(CLOCK_REALTIME, &time);
-    if (!gmtime_r(&time.tv_sec, &fields) ||
-        !strftime(ret_text, CREATED_BYTES, "%Y-%m-%dT%H:%M:%SZ", &fields))
-        ret_text[0] = '\0';
-}
 
 static int wanted_platform(const struct hutch_image_options *options, struct platform *ret_platform,
                            struct hutch_error *err)
@@ -39,8 +28,8 @@ static int write_config(const struct composition *composition, const struct plat
 {
     struct hutch_buf buf = HUTCH_BUF(CONFIG_MAX_BYTES);
     struct hutch_json_out out = {.buf = &buf};
-    char created[CREATED_BYTES];
-    now(created);
+    char created[CLOCK_TEXT_BYTES];
+    clock_text(created);
     hutch_json_open(&out, NULL, '{');
     hutch_json_string(&out, "created", created);
     hutch_json_string(&out, "architecture", platform->architecture);
@@ -68,6 +57,27 @@ static int write_config(const struct composition *composition, const struct plat
 
 /* ---- where it comes from --------------------------------------------------------------------- */
 
+/* What an ordinary user packs was all made by that user, who stands for the image's root. */
+static void owned_by_root(void *context, uid_t *uid, gid_t *gid)
+{
+    (void)context;
+    *uid = 0;
+    *gid = 0;
+}
+
+static int add_directory(struct composition *composition, int dir, struct hutch_error *err)
+{
+    const struct layer_pack_options options = {.dir = dir,
+                                               .map_owner = geteuid() == 0 ? NULL : owned_by_root};
+    struct pack_stream *stream = NULL;
+    if (pack_stream_new(&options, &stream, err) < 0)
+        return -(int)err->code;
+    const struct compose_source source = {.read = pack_stream_read, .context = stream};
+    int status = compose_add(composition, &source, err);
+    pack_stream_free(stream);
+    return status;
+}
+
 static int add_archive(struct composition *composition, int fd, struct hutch_error *err)
 {
     struct expand *expand = NULL;
@@ -86,9 +96,8 @@ static int add_root(struct composition *composition, const char *path, struct hu
                                              : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) < 0)
         return hutch_fail_errno(err, errno, "open '%.200s'", path);
-    if (S_ISDIR(info.st_mode))
-        return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0, "import '%.200s': it is a directory", path);
-    int status = add_archive(composition, fd, err);
+    int status = S_ISDIR(info.st_mode) ? add_directory(composition, fd, err)
+                                       : add_archive(composition, fd, err);
     return status < 0 ? hutch_wrap(err, "import '%.200s': ", path) : 0;
 }
 

@@ -124,6 +124,17 @@ bool hutch_sandbox_has_label(const struct hutch_sandbox *sandbox, const char *la
     return found;
 }
 
+bool hutch_sandbox_has_image(const struct hutch_sandbox *sandbox)
+{
+    struct hutch_spec *spec = NULL;
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (sandbox_spec(sandbox, &spec, &ignored) < 0)
+        return false;
+    bool has_image = spec->image != NULL;
+    hutch_spec_free(spec);
+    return has_image;
+}
+
 int hutch_sandbox_spec(const struct hutch_sandbox *sandbox, struct hutch_spec **ret_spec,
                        struct hutch_error *err)
 {

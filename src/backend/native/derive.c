@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/native/client.h"
 #include "backend/native/identity.h"
 #include "backend/native/lifecycle.h"
 #include "backend/native/merged.h"
@@ -70,6 +71,30 @@ static int open_host(const char *path, struct hutch_error *err)
 {
     int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     return fd < 0 ? hutch_fail_errno(err, errno, "open '%.200s'", path ? path : "") : fd;
+}
+
+int derive_hold(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    struct home_record record;
+    if (home_read(&sandbox->home, &record, err) < 0)
+        return -(int)err->code;
+    if (record.state >= HOME_STOPPED)
+        return record.on_disk ? home_hold(&sandbox->home, err) : 0;
+    if (record.state == HOME_PAUSED)
+        return 0;
+    int status = client_simple(sandbox, "hold", err);
+    if (status != -HUTCH_E_UNSUPPORTED)
+        return status;
+    return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
+                      "sandbox '%s' runs and cannot be paused meanwhile; stop it first with "
+                      "'hutch stop %s'",
+                      sandbox->home.name, sandbox->home.name);
+}
+
+int derive_open_upper(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    hutch_autofd int layer = open_layer(sandbox, err);
+    return layer < 0 ? layer : open_part(layer, "upper", err);
 }
 
 /* ---- a second one ---------------------------------------------------------------------------- */

@@ -10,6 +10,12 @@
 int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
                 struct hutch_sandbox **ret_sandbox, struct hutch_error *err);
 
+/* Keeps its files as they are until the handle is freed: a sandbox that runs is paused, one at rest
+ * is not started by others. */
+int derive_hold(struct hutch_sandbox *sandbox, struct hutch_error *err);
+/* What it has written over its image or root filesystem: the upper directory of an overlay. */
+int derive_open_upper(struct hutch_sandbox *sandbox, struct hutch_error *err);
+
 int derive_changes(struct hutch_sandbox *sandbox, hutch_change_seen_fn on_change, void *userdata,
                    struct hutch_error *err);
 /* Of a workspace in mode overlay alone. */

@@ -133,3 +133,21 @@ int identity_owner_namespace(const struct identity *identity, uid_t owner, gid_t
         (void)waitpid(holder, NULL, __WALL);
     return status < 0 ? status : HUTCH_TAKE_FD(fd);
 }
+
+/* Every slot begins at a multiple of its size: which one it was does not matter. Around the
+ * caller's own id the subordinate ones follow each other, as subid_write_maps has them. */
+static uint32_t id_to_inside(const struct identity *identity, uint32_t id, uint32_t inside,
+                             uint32_t own, uint32_t first)
+{
+    if (identity->map == IDENTITY_SLOT)
+        return id < STATE_FIRST_ID ? id : (id - STATE_FIRST_ID) % STATE_IDS_PER_SLOT;
+    if (id == own || identity->map == IDENTITY_SINGLE)
+        return inside;
+    return id < first ? id : id - first + (id - first >= inside);
+}
+
+void identity_to_inside(const struct identity *identity, uid_t *uid, gid_t *gid)
+{
+    *uid = id_to_inside(identity, *uid, identity->uid, geteuid(), identity->first_host_id);
+    *gid = id_to_inside(identity, *gid, identity->gid, getegid(), identity->first_host_gid);
+}

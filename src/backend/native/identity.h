@@ -46,6 +46,8 @@ int identity_write_maps(const struct identity *identity, pid_t child, struct hut
  */
 int identity_owner_namespace(const struct identity *identity, uid_t owner, gid_t group,
                              struct hutch_error *err);
+/* The numbers that an owner on the host has inside. */
+void identity_to_inside(const struct identity *identity, uid_t *uid, gid_t *gid);
 /* Is this process root of the initial user namespace? */
 bool identity_is_privileged(void);
 

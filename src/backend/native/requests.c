@@ -118,6 +118,33 @@ static int ask_pause(struct warden *warden, struct client *client, struct wire_m
     return 0;
 }
 
+/* Paused as long as this client is there, however it goes. */
+static int ask_hold(struct warden *warden, struct client *client, struct wire_message *request,
+                    struct hutch_error *err)
+{
+    client->holds = true;
+    int status = ask_pause(warden, client, request, err);
+    if (status < 0)
+        client->holds = false;
+    return status;
+}
+
+static int resume(struct warden *warden, struct hutch_error *err)
+{
+    if (freezer_thaw(warden, err) < 0)
+        return -(int)err->code;
+    warden->record.state = HOME_RUNNING;
+    return home_write(&warden->home, &warden->record, err);
+}
+
+void client_let_go(struct warden *warden, struct client *client)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (client->holds && warden->record.state == HOME_PAUSED && !warden->is_ending)
+        (void)!resume(warden, &ignored);
+    client->holds = false;
+}
+
 static int ask_resume(struct warden *warden, struct client *client, struct wire_message *request,
                       struct hutch_error *err)
 {
@@ -125,10 +152,7 @@ static int ask_resume(struct warden *warden, struct client *client, struct wire_
     if (warden->record.state != HOME_PAUSED)
         return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is not paused",
                           warden->home.name);
-    if (freezer_thaw(warden, err) < 0)
-        return -(int)err->code;
-    warden->record.state = HOME_RUNNING;
-    if (home_write(&warden->home, &warden->record, err) < 0)
+    if (resume(warden, err) < 0)
         return -(int)err->code;
     answer_ok(client);
     return 0;
@@ -360,6 +384,7 @@ static const struct {
     {"stats", ask_stats, true, false},         {"sessions", ask_sessions, true, false},
     {"processes", ask_processes, true, false}, {"update", ask_update, false, false},
     {"layer", ask_layer, true, true},          {"ping", ask_ping, true, true},
+    {"hold", ask_hold, false, false},
 };
 
 void client_serve(struct warden *warden, struct client *client)

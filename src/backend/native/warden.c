@@ -325,6 +325,7 @@ void warden_free_clients(struct warden *warden, bool all)
             continue;
         }
         *link = client->next;
+        client_let_go(warden, client);
         hutch_fd_close(&client->socket);
         free(client);
     }

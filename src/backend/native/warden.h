@@ -57,6 +57,7 @@ struct client {
     int socket;         /* negative: gone */
     bool waits_for_end; /* of the sandbox */
     uint32_t awaited;   /* the number of a command whose end it waits for; 0: of none */
+    bool holds;         /* the sandbox is paused until it goes */
 };
 
 /* Of recorded commands; see exec_logs.h. */
@@ -142,6 +143,8 @@ void session_describe_end(const struct warden *warden, const struct session *ses
 /* requests.c: what clients may ask. */
 void client_serve(struct warden *warden, struct client *client);
 void client_drop(struct warden *warden, struct client *client);
+/* What was paused for it alone goes on. */
+void client_let_go(struct warden *warden, struct client *client);
 void client_answer(struct client *client, const struct wire_message *message);
 
 /* freezer.c */
