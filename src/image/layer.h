@@ -66,5 +66,8 @@ struct layer_packed {
 };
 int layer_pack(const struct layer_pack_options *options, struct layer_packed *ret_packed,
                struct hutch_error *err) HUTCH_MUST_CHECK;
+/* The same tree as a plain archive, for others than stores. */
+int layer_pack_plain(const struct layer_pack_options *options,
+                     struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif

@@ -74,6 +74,20 @@ static int fail_pack(const struct tar_failure *failure, struct hutch_error *err)
                       failure->os_errno ? strerror(failure->os_errno) : "");
 }
 
+int layer_pack_plain(const struct layer_pack_options *options, struct hutch_error *err)
+{
+    struct layer_pack_work work = {.options = options};
+    struct tar_failure failure = {0};
+    const struct tar_pack_options how = {
+        .dir = options->dir,
+        .path = ".",
+        .map_owner = map_owner,
+        .context = &work,
+        .rules = &layer_pack_rules,
+    };
+    return tar_pack(&how, options->out_fd, &failure) < 0 ? fail_pack(&failure, err) : 0;
+}
+
 int layer_pack(const struct layer_pack_options *options, struct layer_packed *ret_packed,
                struct hutch_error *err)
 {

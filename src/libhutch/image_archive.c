@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public entry points for images that come from files and go into them. */
+#include <unistd.h>
+
+#include "backend/native/merged.h"
 #include "hutch/image.h"
 #include "image/archive_load.h"
 #include "image/archive_save.h"
 #include "image/import.h"
+#include "image/layer.h"
+#include "libhutch/image_named.h"
 #include "libhutch/scratch.h"
 #include "util/own.h"
 
@@ -15,6 +20,31 @@ int hutch_image_import(const char *path, const char *reference,
     if (image_store_open(&store, true, err) < 0)
         return -(int)err->code;
     return import_root(&store, path, reference, options, err);
+}
+
+/* An ordinary user's layers are all that user's, who stands for the image's root. */
+static void owned_by_root(void *context, uid_t *uid, gid_t *gid)
+{
+    (void)context;
+    *uid = 0;
+    *gid = 0;
+}
+
+int hutch_image_export(const char *reference, int out_fd, struct hutch_error *err)
+{
+    hutch_cleanup(image_use_done) struct image_use use = IMAGE_USE_INIT;
+    OR_SCRATCH(err);
+    if (image_store_open(&use.store, false, err) < 0 ||
+        image_named_find(&use.store, reference, &use.image, err) < 0)
+        return -(int)err->code;
+    if (use.image.layers.count == 0)
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "image '%.150s' has no files", reference);
+    hutch_autofd int root = merged_open(&use, err);
+    if (root < 0)
+        return root;
+    const struct layer_pack_options options = {
+        .dir = root, .out_fd = out_fd, .map_owner = geteuid() == 0 ? NULL : owned_by_root};
+    return layer_pack_plain(&options, err);
 }
 
 int hutch_image_save(size_t count, const char *const *references, enum hutch_image_format format,
