@@ -11,13 +11,14 @@
 
 struct create_request {
     bool json;
-    const char *spec_path;
+    struct cli_spec_sources sources;
 };
 
 static const struct cli_option create_options[] = {
+    CLI_NAMED_OPTIONS(struct create_request, sources.named),
     {.name = "spec",
      .kind = CLI_OPTION_TEXT,
-     .offset = offsetof(struct create_request, spec_path),
+     .offset = offsetof(struct create_request, sources.path),
      .metavar = "FILE",
      .help = "Read the spec from a JSON or YAML document, '-' for standard input; flags win over "
              "it."},
@@ -26,6 +27,11 @@ static const struct cli_option create_options[] = {
      .offset = offsetof(struct create_request, json),
      .help = "Print everything about the sandbox as one JSON object, instead of its name."},
 };
+
+static void request_done(struct create_request *request)
+{
+    cli_named_done(&request->sources.named);
+}
 
 static int build(const struct cli_verb *verb, int argc, char **argv, struct create_request *request,
                  struct hutch_spec **ret_spec, bool *ret_help, struct hutch_error *err)
@@ -37,7 +43,7 @@ static int build(const struct cli_verb *verb, int argc, char **argv, struct crea
         failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
     if (failed || *ret_help)
         return failed;
-    return cli_spec_build(&options, argc, argv, request->spec_path, argv + index, ret_spec, err);
+    return cli_spec_build(&options, argc, argv, &request->sources, argv + index, ret_spec, err);
 }
 
 static int tell(const struct create_request *request, struct hutch_sandbox *sandbox,
@@ -59,7 +65,7 @@ static int cmd_create(const struct cli_verb *verb, int argc, char **argv)
 {
     CLI_CLEANUP(cli_spec_free) struct hutch_spec *spec = NULL;
     CLI_CLEANUP(cli_sandbox_free) struct hutch_sandbox *sandbox = NULL;
-    struct create_request request = {0};
+    CLI_CLEANUP(request_done) struct create_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     bool help = false;
     if (build(verb, argc, argv, &request, &spec, &help, &err) < 0)

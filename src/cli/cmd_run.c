@@ -23,16 +23,17 @@ struct run_request {
     bool json;
     bool stream;
     bool dry_run;
-    const char *spec_path;
+    struct cli_spec_sources sources;
     char **command; /* NULL-terminated, into argv; empty when only the document has one */
 };
 
 #define RUN_FLAG(member) .kind = CLI_OPTION_BOOL, .offset = offsetof(struct run_request, member)
 
 static const struct cli_option run_options[] = {
+    CLI_NAMED_OPTIONS(struct run_request, sources.named),
     {.name = "spec",
      .kind = CLI_OPTION_TEXT,
-     .offset = offsetof(struct run_request, spec_path),
+     .offset = offsetof(struct run_request, sources.path),
      .metavar = "FILE",
      .help = "Read the spec from a JSON or YAML document, '-' for standard input; flags win over "
              "it."},
@@ -55,9 +56,14 @@ static const struct cli_option run_options[] = {
      .help = "Check everything, print the resulting spec as JSON, run nothing."},
 };
 
+static void request_done(struct run_request *request)
+{
+    cli_named_done(&request->sources.named);
+}
+
 static int check_request(const struct run_request *request, struct hutch_error *err)
 {
-    bool spec_on_stdin = request->spec_path && !strcmp(request->spec_path, "-");
+    bool spec_on_stdin = request->sources.path && !strcmp(request->sources.path, "-");
     if (spec_on_stdin && request->interactive)
         return cli_fail(err, HUTCH_E_INVALID,
                         "'--spec -' and '--interactive' both read standard input; put the spec "
@@ -77,9 +83,10 @@ static int prepare(const struct cli_verb *verb, int argc, char **argv, struct ru
     if (failed || *ret_help)
         return failed;
     request->command = argv + index;
+    request->sources.named.no_build = request->dry_run;
     failed = check_request(request, err);
     return failed ? failed
-                  : cli_spec_build(&options, argc, argv, request->spec_path, request->command,
+                  : cli_spec_build(&options, argc, argv, &request->sources, request->command,
                                    ret_spec, err);
 }
 
@@ -171,7 +178,7 @@ static bool asks_for_json(int argc, char **argv)
 static int cmd_run(const struct cli_verb *verb, int argc, char **argv)
 {
     CLI_CLEANUP(cli_spec_free) struct hutch_spec *spec = NULL;
-    struct run_request request = {0};
+    CLI_CLEANUP(request_done) struct run_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     bool help = false;
     if (prepare(verb, argc, argv, &request, &spec, &help, &err) < 0)

@@ -37,14 +37,39 @@ static int apply_fields(const struct cli_options *options, int argc, char **argv
     }
 }
 
-int cli_spec_build(const struct cli_options *options, int argc, char **argv, const char *path,
-                   char **command, struct hutch_spec **ret_spec, struct hutch_error *err)
+/* A named sandbox has a root of its own. */
+static int check_root(const struct cli_options *options, int argc, char **argv,
+                      const struct cli_named *named, struct hutch_error *err)
+{
+    struct cli_cursor cursor = {.options = options, .argc = argc, .argv = argv, .index = 1};
+    int failed = cli_named_check(named, err);
+    while (!failed && named->name) {
+        const struct cli_option *option = NULL;
+        const char *value = NULL;
+        failed = cli_cursor_next(&cursor, &option, &value, err);
+        if (failed || !option)
+            break;
+        if (!strcmp(option->name, "image") || !strcmp(option->name, "rootfs"))
+            failed = cli_fail(err, HUTCH_E_INVALID,
+                              "'--sandbox' and '--%s' both say what is inside; give one of them",
+                              option->name);
+    }
+    return failed;
+}
+
+int cli_spec_build(const struct cli_options *options, int argc, char **argv,
+                   const struct cli_spec_sources *sources, char **command,
+                   struct hutch_spec **ret_spec, struct hutch_error *err)
 {
     struct hutch_spec *spec = NULL;
     size_t words = 0;
-    int failed = hutch_spec_new(&spec, err);
-    if (!failed && path)
-        failed = cli_spec_read(spec, path, err);
+    int failed = check_root(options, argc, argv, &sources->named, err);
+    if (!failed)
+        failed = hutch_spec_new(&spec, err);
+    if (!failed && sources->named.name)
+        failed = cli_named_apply(&sources->named, spec, err);
+    if (!failed && sources->path)
+        failed = cli_spec_read(spec, sources->path, err);
     if (!failed)
         failed = apply_fields(options, argc, argv, spec, err);
     while (command[words])

@@ -2,12 +2,19 @@
 #ifndef HUTCH_CLI_SPEC_FLAGS_H
 #define HUTCH_CLI_SPEC_FLAGS_H
 
-#include "cli/options.h"
+#include "cli/named.h"
 #include "hutch/spec.h"
 
-/* A spec from a document (path, NULL: none), the fields among the flags, which win over it, and the
- * command (NULL-terminated, may be empty). */
-int cli_spec_build(const struct cli_options *options, int argc, char **argv, const char *path,
-                   char **command, struct hutch_spec **ret_spec, struct hutch_error *err);
+/* Where a spec comes from, before the flags. */
+struct cli_spec_sources {
+    struct cli_named named;
+    const char *path; /* of a document; NULL: none */
+};
+
+/* A spec from a named sandbox, a document, the fields among the flags and the command
+ * (NULL-terminated, may be empty): each of them wins over those before. */
+int cli_spec_build(const struct cli_options *options, int argc, char **argv,
+                   const struct cli_spec_sources *sources, char **command,
+                   struct hutch_spec **ret_spec, struct hutch_error *err);
 
 #endif

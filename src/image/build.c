@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image/build.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static void add_environment(const struct build *build, struct words *words)
         if (is_kept(*variable))
             add(words, "%s", *variable);
     add(words, "TMPDIR=%s/tmp", build->place->path);
-    add(words, "CONTAINERS_REGISTRIES_CONF=%s/tmp/registries.conf", build->place->path);
+    add(words, "CONTAINERS_REGISTRIES_CONF=%s/tmp/" BUILD_REGISTRIES, build->place->path);
 }
 
 /* "buildah" and where it works. */
@@ -213,6 +214,8 @@ static void add_build(const struct build *build, struct words *words)
     add(words, "--retry=1");
     /* a base that is there is taken as it is: no network where there is no use for it */
     add(words, "--pull=%s", request->no_cache ? "true" : "false");
+    if (faccessat(build->place->dir, "tmp/" BUILD_AUTHORITIES, F_OK, 0) == 0)
+        add(words, "--cert-dir=%s/tmp/" BUILD_AUTHORITIES, build->place->path);
     if (request->no_cache)
         add(words, "--no-cache");
     if (request->platform)
@@ -264,7 +267,10 @@ int build_image(const struct build_request *request, const char *buildah, struct
                 struct hutch_error *err)
 {
     struct build build = {.request = request, .buildah = buildah, .place = place};
-    int r = build_registries_write(place->dir, "tmp/registries.conf", err);
+    hutch_autofd int tmp = openat(place->dir, "tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tmp < 0)
+        return hutch_fail_errno(err, errno, "open '%s/tmp'", place->path);
+    int r = build_registries_write(tmp, err);
     if (r >= 0 && place->was_killed)
         r = remove_containers(&build, err);
     if (r < 0)

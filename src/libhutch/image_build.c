@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hutch_image_build(): buildah makes the image, and it enters the store as any other archive does.
  */
+#include "libhutch/image_build.h"
+
 #include <stdio.h>
 
 #include "backend/native/subid.h"
 #include "hutch/image.h"
 #include "image/build.h"
 #include "image/reference.h"
+#include "image/store.h"
 #include "util/own.h"
 
 static void tell(const struct hutch_image_options *options, const char *action, const char *item)
@@ -54,29 +57,72 @@ static int check_build(const struct hutch_image_build *build, struct hutch_error
     return 0;
 }
 
-int hutch_image_build(const struct hutch_image_build *build,
-                      const struct hutch_image_options *given, struct hutch_error *err)
+bool image_is_there(const char *reference)
 {
-    struct hutch_image_options options = HUTCH_IMAGE_OPTIONS_INIT;
-    struct build_place place = BUILD_PLACE_INIT;
-    hutch_autofree char *buildah = NULL;
-    char layout[sizeof(place.path) + 16];
-    if (given)
-        options = *given;
-    struct build_request request = {build->directory, build->dockerfile, build->build_args,
-                                    options.platform, build->no_cache,   tell_line,
-                                    &options};
-    int r = check_build(build, err);
-    if (r >= 0)
-        r = build_check(&request, &buildah, err);
-    if (r >= 0)
-        r = build_place_enter(&place, tell_wait, &options, err);
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct image_reference parsed;
+    struct image_store store;
+    struct image image = IMAGE_INIT;
+    if (image_reference_parse(reference, &parsed, &ignored) < 0 ||
+        image_store_open(&store, false, &ignored) < 0)
+        return false;
+    bool is_there = image_find(&store, &parsed, &image, &ignored) == 0;
+    image_done(&image);
+    image_store_close(&store);
+    return is_there;
+}
+
+static int build_and_load(const struct hutch_image_build *build,
+                          const struct build_request *request, const char *buildah,
+                          struct build_place *place, const struct hutch_image_options *options,
+                          struct hutch_error *err)
+{
+    char layout[sizeof(place->path) + 16];
+    int r = build_image(request, buildah, place, err);
     if (r < 0)
         return r;
-    r = build_image(&request, buildah, &place, err);
-    (void)snprintf(layout, sizeof(layout), "%s/out/image", place.path);
+    (void)snprintf(layout, sizeof(layout), "%s/out/image", place->path);
+    return hutch_image_load(layout, build->reference, NULL, NULL, options, err);
+}
+
+static int build_it(const struct hutch_image_build *build, bool only_missing,
+                    struct hutch_image_options *options, struct hutch_error *err)
+{
+    struct build_place place = BUILD_PLACE_INIT;
+    hutch_autofree char *buildah = NULL;
+    int r = check_build(build, err);
+    if (r < 0)
+        return r;
+    struct build_request request = {build->directory,
+                                    build->dockerfile,
+                                    build->build_args,
+                                    options->platform,
+                                    build->no_cache,
+                                    tell_line,
+                                    options};
+    r = build_check(&request, &buildah, err);
     if (r >= 0)
-        r = hutch_image_load(layout, build->reference, NULL, NULL, &options, err);
+        r = build_place_enter(&place, tell_wait, options, err);
+    if (r < 0)
+        return r;
+    if (!only_missing || !image_is_there(build->reference))
+        r = build_and_load(build, &request, buildah, &place, options, err);
     build_place_leave(&place);
     return r;
+}
+
+int hutch_image_build(const struct hutch_image_build *build,
+                      const struct hutch_image_options *options, struct hutch_error *err)
+{
+    struct hutch_image_options own = HUTCH_IMAGE_OPTIONS_INIT;
+    if (options)
+        own = *options;
+    return build_it(build, false, &own, err);
+}
+
+int image_build_missing(const struct hutch_image_build *build,
+                        const struct hutch_image_options *options, struct hutch_error *err)
+{
+    struct hutch_image_options own = *options;
+    return build_it(build, true, &own, err);
 }

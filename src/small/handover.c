@@ -23,13 +23,37 @@ static const char *spec_path(char *const *word)
     return strncmp(*word, "--spec=", 7) != 0 ? NULL : *word + 7;
 }
 
+/* What only the complete program can do: it has the libraries that images take. */
+static const char *const verbs_of_full[] = {"sandboxes"};
+static const char *const flags_of_full[] = {"--sandbox"};
+
+static bool is_verb_of_full(const char *word)
+{
+    for (size_t i = 0; word && i < sizeof(verbs_of_full) / sizeof(verbs_of_full[0]); i++)
+        if (!strcmp(word, verbs_of_full[i]))
+            return true;
+    return false;
+}
+
+static bool is_flag_of_full(const char *word)
+{
+    for (size_t i = 0; i < sizeof(flags_of_full) / sizeof(flags_of_full[0]); i++) {
+        size_t length = strlen(flags_of_full[i]);
+        if (!strncmp(word, flags_of_full[i], length) && strchr("=", word[length]))
+            return true;
+    }
+    return false;
+}
+
 /* A document may be YAML unless its name says that it is JSON. It is not opened to find out: what
  * comes through a pipe can be read only once. */
-static bool may_read_yaml(char **argv)
+static bool needs_full(char **argv)
 {
+    if (is_verb_of_full(argv[1]))
+        return true;
     for (char **word = argv + 1; *word && strcmp(*word, "--"); word++) {
         const char *path = spec_path(word);
-        if (path && !cli_spec_is_named_json(path))
+        if ((path && !cli_spec_is_named_json(path)) || is_flag_of_full(*word))
             return true;
     }
     return false;
@@ -38,7 +62,7 @@ static bool may_read_yaml(char **argv)
 int cli_handover(char **argv, struct hutch_error *err)
 {
     char self[PATH_MAX];
-    if (!may_read_yaml(argv))
+    if (!needs_full(argv))
         return 0;
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length < 0)
@@ -52,8 +76,7 @@ int cli_handover(char **argv, struct hutch_error *err)
     }
     return cli_fail(
         err, HUTCH_E_NOT_FOUND,
-        "'--spec' with a document that may be YAML needs the program 'hutch-full' beside 'hutch' "
-        "or "
-        "in libexec/hutch, and it is not there; build or install hutch again, or give the document "
-        "as JSON in a file that ends in '.json'");
+        "images, named sandboxes and '--spec' with a document that may be YAML need the program "
+        "'hutch-full' beside 'hutch' or in libexec/hutch, and it is not there; build or install "
+        "hutch again, or give the document as JSON in a file that ends in '.json'");
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hutch image build: the log goes to standard error as it comes, and the name to standard output. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/handles.h"
+#include "cli/help.h"
+#include "cli/named.h"
+#include "cli/output.h"
+#include "hutch/image.h"
+
+struct build_request {
+    const char *reference;
+    const char *dockerfile;
+    const char *platform;
+    struct cli_list build_args;
+    bool no_cache;
+    bool quiet;
+};
+
+#define BUILD_FLAG(letter, type, member) \
+    .short_name = (letter), .kind = (type), .offset = offsetof(struct build_request, member)
+
+static const struct cli_option build_options[] = {
+    {.name = "tag",
+     BUILD_FLAG('t', CLI_OPTION_TEXT, reference),
+     .metavar = "REFERENCE",
+     .help = "The image's name; without it, that of the directory."},
+    {.name = "file",
+     BUILD_FLAG('f', CLI_OPTION_TEXT, dockerfile),
+     .metavar = "FILE",
+     .help = "The Dockerfile, when it is not the one in the directory."},
+    {.name = "build-arg",
+     BUILD_FLAG(0, CLI_OPTION_LIST, build_args),
+     .metavar = "KEY=VALUE",
+     .repeats = true,
+     .help = "An ARG of the Dockerfile."},
+    {.name = "platform",
+     BUILD_FLAG(0, CLI_OPTION_TEXT, platform),
+     .metavar = "OS/ARCH",
+     .help = "Build on the base images of another platform."},
+    {.name = "no-cache",
+     BUILD_FLAG(0, CLI_OPTION_BOOL, no_cache),
+     .help = "Do every step again, on base images as they are now."},
+    {.name = "quiet",
+     BUILD_FLAG('q', CLI_OPTION_BOOL, quiet),
+     .help = "Print nothing but the image's name at the end."},
+};
+
+/* ".", "/srv/app/" and "app" are all called app. */
+static int name_of_directory(const char *directory, char **ret_name, struct hutch_error *err)
+{
+    CLI_CLEANUP(cli_free) char *path = realpath(directory, NULL);
+    if (!path)
+        return cli_fail_errno(err, errno, directory);
+    *ret_name = strdup(strrchr(path, '/') + 1);
+    return *ret_name ? 0 : cli_fail_errno(err, ENOMEM, directory);
+}
+
+static int build(const struct build_request *request, const char *directory,
+                 struct hutch_error *err)
+{
+    CLI_CLEANUP(cli_free) char *name = NULL;
+    struct hutch_image_options options = HUTCH_IMAGE_OPTIONS_INIT;
+    struct hutch_image_build order = {
+        .size = sizeof(order),
+        .directory = directory,
+        .dockerfile = request->dockerfile,
+        .reference = request->reference,
+        .build_args = request->build_args.items,
+        .no_cache = request->no_cache,
+    };
+    int failed = request->reference ? 0 : name_of_directory(directory, &name, err);
+    if (failed)
+        return failed;
+    if (name)
+        order.reference = name;
+    options.platform = request->platform;
+    options.on_progress = request->quiet ? NULL : cli_show_build;
+    failed = hutch_image_build(&order, &options, err);
+    return failed ? failed : cli_line_send(order.reference, strlen(order.reference), err);
+}
+
+static int cmd_image_build(const struct cli_verb *verb, int argc, char **argv)
+{
+    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct build_request request = {0};
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    bool help = false;
+    int index = 1;
+    int failed = cli_options_init(&options, verb, &err);
+    if (!failed)
+        failed = cli_options_parse(&options, argc, argv, &index, &request, &help, &err);
+    if (!failed && !help && argc - index != 1)
+        failed = cli_fail(&err, HUTCH_E_INVALID,
+                          "give one directory with a Dockerfile: hutch image build DIR");
+    if (!failed && !help)
+        failed = build(&request, argv[index], &err);
+    cli_list_done(&request.build_args);
+    if (failed)
+        return cli_report(&err);
+    return help ? cli_help_verb(verb) : 0;
+}
+
+const struct cli_verb cli_image_build = {
+    .name = "image build",
+    .summary = "Build an image from a Dockerfile, with buildah",
+    .usage = "[FLAG]... DIR",
+    .details = "The log goes to standard error, the image's name to standard output. Steps that\n"
+               "were done before are taken from the cache, which 'hutch image prune' empties.\n"
+               "\n"
+               "Examples\n"
+               "  hutch image build -t app:1 .\n"
+               "  hutch image build --build-arg BASE=debian:12 sandboxes/shell\n",
+    .options = build_options,
+    .option_count = CLI_COUNT(build_options),
+    .run = cmd_image_build,
+};

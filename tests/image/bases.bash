@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# Bases to build on, for tests without the public registries: a Debian from the machine's own archive, and the host's Node.js on top.
+# Loaded after ../lib.bash, ../integration/words.bash and registry.bash.
+#
+#     bases_start BASE...      a registry on loopback that stands in for Docker Hub and has these bases
+#     debian_base, node_base   print the path of an OCI layout, made once and kept in build/test-bases
+#
+# Everything a build may leave is checked at the end of each test, and then the store is removed.
+#
+# shellcheck shell=bash
+
+BASES=$TOP/build/test-bases
+
+setup() {
+    setup_world
+    setup_registries
+}
+
+teardown() {
+    local status=0
+    registry_stop
+    nothing_half_made || status=1
+    rm -rf "$HUTCH_HOME/lib/images"
+    teardown_world || status=1
+    return $status
+}
+
+# What belongs to a build that goes on is not there any more, and neither is work under way in the store.
+nothing_half_made() {
+    local images=$HUTCH_HOME/lib/images left
+    [ -d "$images" ] || return 0
+    left=$(cd "$images" && find build/run build/tmp build/out build/unclean tmp/* partial/* -maxdepth 0 2>/dev/null)
+    [ -z "$left" ] && return 0
+    printf 'half made: %s\n' "$left" >&2
+    return 1
+}
+
+# Made under a lock and renamed, for suites may run at the same time.
+kept_base() { # NAME COMMAND...: the command gets the path to make as its last word
+    local name=$1
+    shift
+    mkdir -p "$BASES"
+    (
+        flock 9
+        [ -d "$BASES/$name" ] || { rm -rf "$BASES/.new"* && "$@" "$BASES/.new" && mv "$BASES/.new" "$BASES/$name"; }
+    ) 9>"$BASES/.lock" >&2 3>&- || return 1
+    echo "$BASES/$name"
+}
+
+base_layout() { # OUT LAYER...
+    local out=$1 layer layers=()
+    shift
+    for layer; do layers+=(--layer "$layer"); done
+    "$IMAGE_PYTHON" "$IMAGE_TESTS/make_image.py" "$out" "${layers[@]}" --compress none --config '{"Env":
+        ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["bash"]}'
+}
+
+debian_archive() { awk '$1 == "URIs:" {uri = $2} $1 == "Suites:" {print uri, $2; exit}' /etc/apt/sources.list.d/debian.sources; }
+
+make_debian() { # OUT
+    local mirror suite
+    read -r mirror suite < <(debian_archive)
+    mmdebstrap --quiet --variant=minbase --include=python3-minimal,ca-certificates --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+        "${suite:-bookworm}" "$1.tar" "${mirror:-http://deb.debian.org/debian}" &&
+        base_layout "$1" "$1.tar" && rm "$1.tar"
+}
+
+debian_base() { kept_base debian make_debian; }
+
+# The host's program where the public image has its own; both are official builds.
+make_node() { # OUT
+    local tree=$1.tree npm
+    npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
+    mkdir -p "$tree/usr/local/bin" "$tree/usr/local/lib/node_modules"
+    cp "$(readlink -f "$(command -v node)")" "$tree/usr/local/bin/node"
+    cp -r "$npm" "$tree/usr/local/lib/node_modules/npm"
+    base_layout "$1" "$BASES/debian.tar" "$tree"
+    rm -rf "$tree"
+}
+
+# Registries as hutch is told of them: this one in the place of Docker Hub, and by its own name.
+hub_is_here() {
+    export HUTCH_REGISTRIES=$WORK/registries.yml
+    printf 'docker.io:\n  mirrors: [http://%s]\n%s:\n  insecure: true\n' "$REGISTRY" "$REGISTRY" >"$HUTCH_REGISTRIES"
+}
