@@ -48,9 +48,6 @@ int layer_set_xattrs(struct unpack *unpack, int fd)
     while (tar_pax_next_xattr(xattrs, &at, &name, &value, &length)) {
         if (++count > MAX_XATTRS || length > XATTR_SIZE_MAX || strlen(name) > XATTR_NAME_MAX)
             return unpack_fail(unpack, TAR_TOO_LONG, 0);
-        if (length > unpack->bytes_left)
-            return unpack_fail(unpack, TAR_TOO_BIG, 0);
-        unpack->bytes_left -= length;
         if (layer_keeps_xattr(name) && fsetxattr(fd, name, value, length, 0) < 0 &&
             !is_unsupported(errno))
             return unpack_fail(unpack, TAR_TARGET, errno);
