@@ -128,7 +128,8 @@ int hutch_spec_check(const struct hutch_spec *spec, bool needs_command, struct h
     if (!spec->command.count && needs_command && !spec->image)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "there is no command to run, give one such as 'sh -c \"echo hello\"'");
-    if (spec->command.count && !spec->command.items[0][0])
+    /* behind an image's entrypoint it is an argument like any other */
+    if (spec->command.count && !spec->command.items[0][0] && !spec->image)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "the command '' is empty, its first word must be a program such as 'sh'");
     int r = check_targets(spec, err);

@@ -9,7 +9,8 @@
 const char *image_pinned_digest(const struct hutch_spec *spec)
 {
     const char *at = spec->image ? strrchr(spec->image, '@') : NULL;
-    return at && image_digest_is_valid(at + 1) ? at + 1 : NULL;
+    const char *digest = at ? at + 1 : spec->image;
+    return digest && image_digest_is_valid(digest) ? digest : NULL;
 }
 
 static int find(struct image_use *use, const char *text, struct hutch_error *err)

@@ -35,7 +35,9 @@ static char *json_of(const struct hutch_spec *spec)
 
 static const char everything[] =
     "{\"command\": [\"sh\", \"-c\", \"echo \\\"\\u00fc\\n\\\"\", \"\"],"
-    " \"name\": \"n\", \"backend\": \"docker\", \"rootfs\": \"/r\", \"hostname\": \"h\","
+    " \"name\": \"n\", \"backend\": \"docker\", \"rootfs\": \"/r\", \"image\": \"i:1\", \"pull\": "
+    "\"never\","
+    " \"entrypoint\": [\"e\"], \"hostname\": \"h\","
     " \"user\": \"1000:1000\", \"workdir\": \"/w/\", \"artifacts\": \"out\","
     " \"workspace\": {\"path\": \"a:b\", \"mode\": \"overlay\"},"
     " \"mounts\": [\"/a:/b:ro\", {\"source\": \"c:d\", \"target\": \"/e:f/\"},"
@@ -243,6 +245,7 @@ static void the_default_spec_is_written_in_full(void **state)
     char *json = json_of(*state);
     assert_string_equal(
         json, "{\"command\":[],\"name\":null,\"backend\":\"native\",\"rootfs\":null,"
+              "\"image\":null,\"pull\":\"missing\",\"entrypoint\":[],"
               "\"hostname\":\"hutch\",\"user\":null,\"workdir\":null,\"artifacts\":null,"
               "\"workspace\":null,\"mounts\":[],\"tmpfs\":[],\"env\":{},\"pass_env\":[],"
               "\"env_files\":[],\"labels\":{},\"allow_missing\":[],"

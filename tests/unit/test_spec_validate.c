@@ -46,6 +46,37 @@ static void a_command_must_be_there(void **state)
                    "there is no command to run, give one such as 'sh -c \"echo hello\"'");
 }
 
+static void an_image_may_bring_the_command(void **state)
+{
+    const char *const empty[] = {"", NULL};
+    struct hutch_spec *spec = *state;
+    struct hutch_error err;
+    assert_fine(hutch_spec_set_command(spec, 0, NULL, &err), &err);
+    set(spec, "image", "python:3.11");
+    assert_fine(hutch_spec_validate(spec, &err), &err);
+    assert_fine(hutch_spec_set_command(spec, 1, empty, &err), &err);
+    assert_fine(hutch_spec_validate(spec, &err), &err);
+    set(spec, "rootfs", "/r");
+    assert_refused(hutch_spec_validate(spec, &err), &err,
+                   "image 'python:3.11' and rootfs '/r' are both given and exclude each other, "
+                   "leave one of them");
+}
+
+static void what_is_about_images_needs_one(void **state)
+{
+    struct hutch_spec *spec = *state;
+    struct hutch_error err;
+    set(spec, "pull", "missing");
+    assert_fine(hutch_spec_validate(spec, &err), &err);
+    set(spec, "pull", "always");
+    assert_refused(hutch_spec_validate(spec, &err), &err,
+                   "pull is about an image and there is none, give one such as 'python:3.11'");
+    set(spec, "entrypoint", "");
+    assert_refused(
+        hutch_spec_validate(spec, &err), &err,
+        "entrypoint is about an image and there is none, give one such as 'python:3.11'");
+}
+
 static void distinct_targets_are_fine(void **state)
 {
     struct hutch_spec *spec = *state;
@@ -194,6 +225,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_command_is_enough),
         TEST(a_command_must_be_there),
+        TEST(an_image_may_bring_the_command),
+        TEST(what_is_about_images_needs_one),
         TEST(distinct_targets_are_fine),
         TEST(targets_that_cannot_be_are_refused),
         TEST(a_target_from_a_document_must_be_absolute_too),
