@@ -147,7 +147,8 @@ static int enter(struct walk *walk, const char *name)
 static int prepend(struct walk *walk, const char *text)
 {
     char joined[PATH_MAX];
-    int length = snprintf(joined, sizeof(joined), "%s/%s", text, walk->pending);
+    int length = snprintf(joined, sizeof(joined), "%s%s%s", text, walk->pending[0] ? "/" : "",
+                          walk->pending);
     if (length < 0 || (size_t)length >= sizeof(joined))
         return fail_walk(walk, ENAMETOOLONG);
     memcpy(walk->pending, joined, (size_t)length + 1);

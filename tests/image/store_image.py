@@ -40,6 +40,22 @@ def busybox():
     return files
 
 
+def tree(top):
+    """All that a directory holds."""
+    files = {}
+    for path, names, plain in os.walk(top):
+        for name in names + plain:
+            at = os.path.join(path, name)
+            info = os.lstat(at)
+            if stat.S_ISLNK(info.st_mode):
+                what = Link(os.readlink(at))
+            else:
+                text = None if stat.S_ISDIR(info.st_mode) else open(at, "rb").read()
+                what = Owned(text, stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
+            files[os.path.relpath(at, top)] = what
+    return files
+
+
 class Store:
     def __init__(self, home, uid):
         self.top, self.uid = os.path.join(home, "lib", "images"), uid
@@ -121,8 +137,8 @@ class Store:
 def main():
     home, reference = sys.argv[1:3]
     store = Store(home, int(sys.argv[3]) if len(sys.argv) > 3 else None)
-    words = {"layer": store.layer, "again": store.again, "config": store.config, "busybox": busybox, "WHITEOUT": WHITEOUT,
-             "OPAQUE": OPAQUE, "Link": Link, "Owned": Owned}
+    words = {"layer": store.layer, "again": store.again, "config": store.config, "busybox": busybox, "tree": tree,
+             "WHITEOUT": WHITEOUT, "OPAQUE": OPAQUE, "Link": Link, "Owned": Owned}
     exec(sys.stdin.read(), words)  # pylint: disable=exec-used
     store.finish(reference)
 
