@@ -54,6 +54,7 @@ struct layer_pack_options {
     int dir;
     int out_fd;
     bool is_overlay; /* whiteouts and opaque directories mean what they mean to overlayfs */
+    const struct hutch_strlist *without; /* paths beneath dir that are left out; NULL: none */
     void (*map_owner)(void *context, uid_t *uid, gid_t *gid); /* NULL: as they are */
     void *context;
 };

@@ -26,12 +26,22 @@ static bool is_opaque(int fd)
     return false;
 }
 
+static bool is_unwanted(const struct pack *pack)
+{
+    const struct layer_pack_work *work = pack->options->context;
+    const struct hutch_strlist *without = work->options->without;
+    const char *path = tar_text_of(&pack->dirs.path);
+    return without && hutch_strlist_has(without, path + (strncmp(path, "./", 2) ? 0 : 2));
+}
+
 static int admit(struct pack *pack, const char *name, const struct stat *info)
 {
     struct layer_pack_work *work = pack->options->context;
     bool has_no_place = S_ISSOCK(info->st_mode) || S_ISBLK(info->st_mode) ||
                         S_ISCHR(info->st_mode) ||
                         strncmp(name, LAYER_WHITEOUT, strlen(LAYER_WHITEOUT)) == 0;
+    if (is_unwanted(pack))
+        return 1;
     if (work->options->is_overlay && is_whiteout(info))
         return pack_mark(pack, LAYER_WHITEOUT, name) < 0 ? -1 : 1;
     work->left_out += has_no_place;

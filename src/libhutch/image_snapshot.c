@@ -24,17 +24,21 @@ static int commit_upper(struct hutch_sandbox *sandbox, const struct hutch_spec *
                         struct image_use *image, struct commit *commit,
                         char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err)
 {
+    hutch_cleanup(hutch_strlist_done) struct hutch_strlist made = {0};
     struct identity identity = {0};
     if (identity_resolve(&identity, spec, image, identity_asked(spec, image), err) < 0)
         return -(int)err->code;
     identity_choose_map(&identity, identity_is_privileged(), true);
     hutch_autofd int upper = derive_open_upper(sandbox, err);
-    if (upper < 0)
-        return upper;
+    if (upper < 0 || derive_made_files(spec, image, &identity, upper, &made, err) < 0)
+        return -(int)err->code;
     commit->store = &image->store;
     commit->base = &image->image;
-    commit->upper = (struct layer_pack_options){
-        .dir = upper, .is_overlay = true, .map_owner = owner_inside, .context = &identity};
+    commit->upper = (struct layer_pack_options){.dir = upper,
+                                                .is_overlay = true,
+                                                .without = &made,
+                                                .map_owner = owner_inside,
+                                                .context = &identity};
     return commit_image(commit, ret_digest, err);
 }
 

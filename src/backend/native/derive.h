@@ -3,7 +3,9 @@
 #ifndef HUTCH_NATIVE_DERIVE_H
 #define HUTCH_NATIVE_DERIVE_H
 
+#include "backend/native/identity.h"
 #include "hutch/sandbox.h"
+#include "util/strlist.h"
 
 /* The second one has the same spec and the same files; with starts it runs, without it is kept
  * stopped. name NULL: one is made up. */
@@ -15,6 +17,11 @@ int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
 int derive_hold(struct hutch_sandbox *sandbox, struct hutch_error *err);
 /* What it has written over its image or root filesystem: the upper directory of an overlay. */
 int derive_open_upper(struct hutch_sandbox *sandbox, struct hutch_error *err);
+
+/* The files in there that hutch has made and nobody has changed since. */
+int derive_made_files(const struct hutch_spec *spec, const struct image_use *image,
+                      const struct identity *identity, int upper, struct hutch_strlist *paths,
+                      struct hutch_error *err);
 
 int derive_changes(struct hutch_sandbox *sandbox, hutch_change_seen_fn on_change, void *userdata,
                    struct hutch_error *err);
