@@ -71,6 +71,7 @@ def manifest_other_silent(handler):
 
 def manifest_huge_headers(handler):
     handler.send_response(200)
+    handler.flush_headers()
     line = b"X-Filler: " + b"x" * 8000 + b"\r\n"
     for _ in range(20000):
         handler.wfile.write(line)
@@ -191,7 +192,7 @@ BLOBS = {"one-byte": blob_one_byte, "endless": blob_endless, "stall": blob_stall
          "to-ftp": blob_redirect(lambda handler: "ftp://127.0.0.1/x"),
          "to-nothing": lambda handler, data: handler.answer(302, b""),
          "relative": lambda handler, data: handler.blob(data) if "?again" in handler.path else
-         handler.redirect(handler.path.rsplit("/", 1)[1] + "?again")}
+         handler.redirect("?again")}
 
 
 # ---- logins: the first word of the repository's name, before "." ----
@@ -330,6 +331,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.server.turns[self.path]
 
     # ---- what is asked ----
+
+    # Who begins with TLS where there is none waits for an answer, and would wait for ever.
+    def handle_one_request(self):
+        if not isinstance(self.connection, ssl.SSLSocket) and self.connection.recv(1, socket.MSG_PEEK) == b"\x16":
+            self.close_connection = True
+            return
+        super().handle_one_request()
 
     def do_GET(self):
         try:
