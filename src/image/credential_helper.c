@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/json_in.h"
 #include "util/buf.h"
+#include "util/fs.h"
 #include "util/json_out.h"
 #include "util/own.h"
 
@@ -30,7 +31,7 @@ extern char **environ;
 struct helper {
     char program[160];
     pid_t pid;
-    int socket; /* its standard input and output: a write to one that is gone raises no signal */
+    int output; /* what it says */
     struct hutch_buf answer;
 };
 
@@ -45,25 +46,45 @@ static int name_helper(const char *name, struct helper *helper, struct hutch_err
     return 0;
 }
 
-static int start_helper(struct helper *helper, const char *verb, struct hutch_error *err)
+/* A file in memory: whether it is read or not, and how fast, makes no difference to us. */
+static int write_question(const struct helper *helper, const char *question,
+                          struct hutch_error *err)
+{
+    hutch_autofd int fd = memfd_create("question", MFD_CLOEXEC);
+    if (fd < 0 || hutch_write_all(fd, question, strlen(question)) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return hutch_fail_errno(err, errno, "write the question for '%s'", helper->program);
+    return HUTCH_TAKE_FD(fd);
+}
+
+static int spawn(struct helper *helper, const char *verb, int input, int output)
 {
     char *argv[] = {helper->program, (char *)(uintptr_t)verb, NULL};
     posix_spawn_file_actions_t actions;
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return hutch_fail_errno(err, errno, "make a socket for '%s'", helper->program);
-    helper->socket = pair[0];
-    hutch_autofd int theirs = pair[1];
     if (posix_spawn_file_actions_init(&actions) != 0)
-        return hutch_fail_nomem(err);
-    int r = posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO);
+        return ENOMEM;
+    int r = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO);
+        r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (r == 0)
         r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (r == 0)
         r = posix_spawnp(&helper->pid, helper->program, &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
+    return r;
+}
+
+static int start_helper(struct helper *helper, const char *verb, const char *question,
+                        struct hutch_error *err)
+{
+    int ends[2];
+    hutch_autofd int input = write_question(helper, question, err);
+    if (input < 0)
+        return input;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return hutch_fail_errno(err, errno, "make a pipe for '%s'", helper->program);
+    helper->output = ends[0];
+    hutch_autofd int theirs = ends[1];
+    int r = spawn(helper, verb, input, theirs);
     if (r != 0) {
         helper->pid = -1;
         return hutch_fail(err, HUTCH_E_UNAVAILABLE, r,
@@ -85,7 +106,7 @@ static int64_t now_ms(void)
 static int read_some(struct helper *helper, struct hutch_error *err)
 {
     char chunk[4096];
-    ssize_t length = read(helper->socket, chunk, sizeof(chunk));
+    ssize_t length = read(helper->output, chunk, sizeof(chunk));
     if (length < 0 && errno == EINTR)
         return 1;
     if (length < 0)
@@ -97,16 +118,12 @@ static int read_some(struct helper *helper, struct hutch_error *err)
     return length > 0;
 }
 
-static int hear_helper(struct helper *helper, const char *question, struct hutch_error *err)
+static int hear_helper(struct helper *helper, struct hutch_error *err)
 {
     int64_t deadline = now_ms() + PATIENCE_SECONDS * INT64_C(1000);
-    /* it fits into a socket's buffer, so nobody waits for anybody */
-    if (send(helper->socket, question, strlen(question), MSG_NOSIGNAL) < 0 && errno != EPIPE)
-        return hutch_fail_errno(err, errno, "ask '%s'", helper->program);
-    (void)shutdown(helper->socket, SHUT_WR);
     int r;
     do {
-        struct pollfd readable = {helper->socket, POLLIN, 0};
+        struct pollfd readable = {helper->output, POLLIN, 0};
         int64_t left = deadline - now_ms();
         int ready = left > 0 ? poll(&readable, 1, (int)left) : 0;
         if (ready < 0 && errno != EINTR)
@@ -124,7 +141,7 @@ static int hear_helper(struct helper *helper, const char *question, struct hutch
 static int end_helper(struct helper *helper, bool is_killed)
 {
     int status = 0;
-    hutch_fd_close(&helper->socket);
+    hutch_fd_close(&helper->output);
     if (helper->pid <= 0)
         return 128;
     if (is_killed)
@@ -146,12 +163,12 @@ static void make_printable(char *text)
 static int ask_helper(const char *name, const char *verb, const char *question, char **ret_answer,
                       int *ret_status, struct hutch_error *err)
 {
-    struct helper helper = {.pid = -1, .socket = HUTCH_NO_FD, .answer = HUTCH_BUF(ANSWER_CEILING)};
+    struct helper helper = {.pid = -1, .output = HUTCH_NO_FD, .answer = HUTCH_BUF(ANSWER_CEILING)};
     int r = name_helper(name, &helper, err);
     if (r == 0)
-        r = start_helper(&helper, verb, err);
+        r = start_helper(&helper, verb, question, err);
     if (r == 0)
-        r = hear_helper(&helper, question, err);
+        r = hear_helper(&helper, err);
     int status = end_helper(&helper, r < 0);
     if (r == 0)
         r = hutch_buf_take(&helper.answer, ret_answer, NULL, err);

@@ -113,6 +113,7 @@ static int give_up(const struct registry *registry, struct transfer *transfer,
     transfer->endpoint++;
     transfer->failures = 0;
     transfer->refusals = 0;
+    transfer->was_wrong = false;
     transfer->trusts_none = true; /* whatever came from the other one */
     transfer->not_before_ms = 0;
     transfer->state = TRANSFER_WAITING;
@@ -188,8 +189,11 @@ static int end_failed(struct registry *registry, struct transfer *transfer, stru
 {
     if (transfer->exchange.is_sink_failure)
         return describe(registry, transfer, err); /* ours: no other server would help */
-    if (transfer->trusts_none)
+    /* once it may be an accident */
+    if (transfer->trusts_none && !transfer->was_wrong) {
+        transfer->was_wrong = true;
         return fail_for_now(registry, transfer, err);
+    }
     if (transfer->exchange.failure.code)
         return give_up(registry, transfer, err);
     switch ((int)transfer->exchange.result) {

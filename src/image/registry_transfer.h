@@ -22,6 +22,7 @@ struct transfer {
     unsigned failures; /* in a row, without progress */
     unsigned refusals;
     bool has_begun;   /* the answer that runs now was looked at */
+    bool was_wrong;   /* this server has sent what it should not */
     bool trusts_none; /* the server's ranges are wrong: from the start, or not at all */
 };
 

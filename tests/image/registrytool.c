@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "hutch/image.h"
+#include "image/credentials.h"
 #include "image/hash.h"
 #include "image/registry.h"
 #include "util/fs.h"
@@ -146,6 +147,16 @@ static int verb_logout(char **words, struct hutch_error *err)
     return hutch_image_logout(words[0], err);
 }
 
+static int verb_user(char **words, struct hutch_error *err)
+{
+    struct credentials found = {0};
+    int r = credentials_find(words[0], &found, err);
+    if (r == 0)
+        (void)puts(found.user ? found.user : "nobody");
+    credentials_done(&found);
+    return r;
+}
+
 static int verb_load(char **words, struct hutch_error *err)
 {
     return hutch_image_load(words[0], words[1], NULL, NULL, NULL, err);
@@ -171,7 +182,8 @@ static const struct {
     int (*run)(char **words, struct hutch_error *err);
 } verbs[] = {
     {"manifest", 1, verb_manifest}, {"fetch", 2, verb_fetch}, {"login", 3, verb_login},
-    {"logout", 1, verb_logout},     {"load", 2, verb_load},   {"push", 1, verb_push},
+    {"logout", 1, verb_logout},     {"user", 1, verb_user},   {"load", 2, verb_load},
+    {"push", 1, verb_push},
 };
 
 int main(int argc, char **argv)
