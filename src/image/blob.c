@@ -211,8 +211,9 @@ int blob_write(struct blob_writer *writer, const void *data, size_t length, stru
                           called(writer), writer->size);
     if (hutch_write_all(writer->fd, data, length) < 0) {
         int cause = errno;
-        /* A part of it may be there: it is not hashed, so it must not count as there. */
-        if (ftruncate(writer->fd, (off_t)writer->have) < 0 ||
+        /* A part of it may be there: it is not hashed, so it must not count as there. What filled
+         * the disk must not stay on it. */
+        if (cause == ENOSPC || cause == EDQUOT || ftruncate(writer->fd, (off_t)writer->have) < 0 ||
             lseek(writer->fd, (off_t)writer->have, SEEK_SET) < 0)
             drop(writer);
         return hutch_fail_errno(err, cause, "write blob '%.19s' into the image store",

@@ -153,30 +153,39 @@ static int number_tree(const struct layer_writer *writer, char path[STORE_PATH_B
     return 0;
 }
 
+/* Enters the number under the key. One that leads nowhere is damaged and gives way; one that leads
+ * to a layer was first, and is the one to use. */
+static int enter_key(const struct image_store *store, const char *key, const char *entry,
+                     const char *number, char ret_name[16], struct hutch_error *err)
+{
+    char text[RECORD_LAYER_BYTES + 1];
+    int length = snprintf(text, sizeof(text), "%s\n", number);
+    for (;;) {
+        int r = store_put_file(store, entry, text, (size_t)length, false, err);
+        if (r == 0)
+            (void)snprintf(ret_name, RECORD_LAYER_BYTES, "%s", number);
+        if (r != -HUTCH_E_CONFLICT || store_find_layer(store, key, ret_name))
+            return r;
+        if (unlinkat(store->dir, entry, 0) < 0 && errno != ENOENT)
+            return hutch_fail_errno(err, errno, "remove the damaged 'images/%s'", entry);
+    }
+}
+
 int layer_commit(struct layer_writer *writer, const char *key, char ret_name[16],
                  struct hutch_error *err)
 {
     char entry[STORE_PATH_BYTES], path[STORE_PATH_BYTES];
-    char text[RECORD_LAYER_BYTES + 1];
     int r = key_path(key, entry, err);
     if (r < 0 || store_find_layer(&writer->store, key, ret_name))
         return r;
     r = number_tree(writer, path, err);
     if (r < 0)
         return r;
-    int length = snprintf(text, sizeof(text), "%s\n", strchr(path, '/') + 1);
-    bool is_second = false;
-    r = settle_note(&writer->store, strchr(path, '/') + 1, err);
-    while (r >= 0) {
-        r = store_put_file(&writer->store, entry, text, (size_t)length, false, err);
-        is_second = r == -HUTCH_E_CONFLICT && store_find_layer(&writer->store, key, ret_name);
-        if (r != -HUTCH_E_CONFLICT || is_second)
-            break;
-        (void)unlinkat(writer->store.dir, entry, 0); /* it leads nowhere: damaged */
-    }
+    const char *number = strchr(path, '/') + 1;
+    r = settle_note(&writer->store, number, err);
+    if (r >= 0)
+        r = enter_key(&writer->store, key, entry, number, ret_name, err);
     if (r < 0)
         (void)move_tree(writer, path, writer->tree); /* goes with the rest */
-    if (r == 0)
-        (void)snprintf(ret_name, RECORD_LAYER_BYTES, "%.*s", length - 1, text);
-    return is_second ? 0 : r;
+    return r == -HUTCH_E_CONFLICT ? 0 : r;
 }

@@ -143,12 +143,11 @@ static int enter(struct walk *walk, const char *name)
     return 0;
 }
 
-/* Puts text before what is pending. */
+/* Puts text before what is pending, which is empty or begins with a slash. */
 static int prepend(struct walk *walk, const char *text)
 {
     char joined[PATH_MAX];
-    int length = snprintf(joined, sizeof(joined), "%s%s%s", text, walk->pending[0] ? "/" : "",
-                          walk->pending);
+    int length = snprintf(joined, sizeof(joined), "%s%s", text, walk->pending);
     if (length < 0 || (size_t)length >= sizeof(joined))
         return fail_walk(walk, ENAMETOOLONG);
     memcpy(walk->pending, joined, (size_t)length + 1);

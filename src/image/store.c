@@ -166,10 +166,12 @@ static int find(const struct image_store *store, struct image *image, struct hut
     int r = store_read_record(image->lock, image, err);
     if (r >= 0)
         r = check_layers(store, image, err);
-    if (r == -HUTCH_E_INVALID)
-        return hutch_wrap(err,
-                          "the record of image '%.19s' is damaged, pull it again: ", image->digest);
-    return r;
+    if (r != -HUTCH_E_INVALID)
+        return r;
+    /* As good as not there: the next pull makes it whole, and a run may ask for that pull. */
+    err->code = HUTCH_E_NOT_FOUND;
+    return hutch_wrap(err,
+                      "the record of image '%.19s' is damaged, pull it again: ", image->digest);
 }
 
 int image_find_digest(const struct image_store *store, const char *digest, struct image *ret_image,
