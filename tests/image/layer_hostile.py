@@ -10,6 +10,7 @@ import hashlib
 import lzma
 import os
 import random
+import shutil
 import stat
 import struct
 import subprocess
@@ -24,13 +25,16 @@ LAYERTOOL = sys.argv[1]
 CANARY = b"canary\n"
 OPAQUE = "user.overlay.opaque"
 LEAVES = "leaves the target"
-IS_ROOT = os.readlink("/proc/self/ns/user") == os.readlink("/proc/1/ns/user") if os.path.exists("/proc/1/ns/user") else False
+with open("/proc/self/uid_map", encoding="ascii") as numbers:
+    HAS_ALL_OWNERS = numbers.read().split() == ["0", "0", "4294967295"]
 
 
 # ---- the world around the target ----
 
 def make_world():
-    subprocess.run(["rm", "-rf", "world"], check=True)
+    shutil.rmtree("world", ignore_errors=True)
+    if os.path.exists("world"):  # too deep for Python
+        subprocess.run(["rm", "-rf", "world"], check=True)
     os.makedirs("world/outside")
     os.mkdir("world/target")
     for path in ["world/canary", "world/outside/canary"]:
@@ -244,7 +248,7 @@ def check_owners():
     def all_kinds(records, **fields):
         return (records + file(b"a", **fields) + records + directory(b"d", **fields) +
                 records + header(b"l", b"2", link=b"x", **fields) + END)
-    if IS_ROOT:
+    if HAS_ALL_OWNERS:
         for number in [1000, 65536, 4_000_000_000, 4_294_967_294]:
             text = b"%d" % number
             taken(f"owner {number}", all_kinds(pax(record(b"uid", text), record(b"gid", text))), owned_by(number))
@@ -380,16 +384,16 @@ def peak_memory(layer, *options):
 
 
 def check_bombs():
-    zeros = gzip.compress(b"\0" * (256 << 20))
+    zeros = gzip.compress(b"\0" * (64 << 20), 1)
     refused("zeros without end", gzip.compress(file(b"x")) + zeros, "larger than", "-b", "1000000")
-    refused("zeros in a file", gzip.compress(header(b"x", size=200 << 20) + b"\0" * (200 << 20)), "than", "-b", "1000000")
+    refused("zeros in a file", gzip.compress(header(b"x", size=200 << 20) + b"\0" * (200 << 20), 1), "than", "-b", "1000000")
     refused("holes", sparse(b"x", b"%d" % (1 << 40), b"0\n") + END, "more bytes")
     refused("claimed size", header(b"x", size=base256(1 << 62, 12)) + END, "more bytes")
     refused("entries", file(b"x") * 11 + END, "more entries", "-e", "10")
     taken("just enough entries", file(b"x") * 10 + END, content("x"), "-e", "10")
     refused("whiteouts count", file(b".wh.x", b"") * 11 + END, "more entries", "-e", "10")
     deep = b"".join(pax(record(b"path", b"d%d/%s/x" % (n, b"n" * 200))) + file(b"x", b"") for n in range(20_000))
-    status, used = peak_memory(gzip.compress(deep, 1), "-e", "100000")
+    status, used = peak_memory(gzip.compress(deep + END, 1), "-e", "100000")
     assert status == 0 and used < 64 << 10, (status, used)
     status, used = peak_memory(zstd(b"\0" * (100 << 20), "--ultra", "-22"))
     assert used < 64 << 10, used
