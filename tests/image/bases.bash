@@ -2,7 +2,7 @@
 # Bases to build on, for tests without the public registries: a Debian from the machine's own archive, and the host's Node.js on top.
 # Loaded after ../lib.bash, ../integration/words.bash and registry.bash.
 #
-#     bases_start BASE...      a registry on loopback that stands in for Docker Hub and has these bases
+#     hub_start                a registry on loopback that stands in for Docker Hub
 #     debian_base, node_base   print the path of an OCI layout, made once and kept in build/test-bases
 #
 # Everything a build may leave is checked at the end of each test, and then the store is removed.
@@ -57,30 +57,38 @@ base_layout() { # OUT LAYER...
 
 debian_archive() { awk '$1 == "URIs:" {uri = $2} $1 == "Suites:" {print uri, $2; exit}' /etc/apt/sources.list.d/debian.sources; }
 
-make_debian() { # OUT
+# A file that all bases share as their lowest layer.
+make_debian_tar() { # OUT
     local mirror suite
     read -r mirror suite < <(debian_archive)
-    mmdebstrap --quiet --variant=minbase --include=python3-minimal,ca-certificates --dpkgopt='path-exclude=/usr/share/doc/*' \
+    mkdir "$1" && mmdebstrap --quiet --variant=minbase --include=python3-minimal,ca-certificates --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        "${suite:-bookworm}" "$1.tar" "${mirror:-http://deb.debian.org/debian}" &&
-        base_layout "$1" "$1.tar" && rm "$1.tar"
+        "${suite:-bookworm}" "$1/tar" "${mirror:-http://deb.debian.org/debian}"
 }
 
-debian_base() { kept_base debian make_debian; }
+debian_tar() { echo "$(kept_base debian-tar make_debian_tar)/tar"; }
 
-# The host's program where the public image has its own; both are official builds.
-make_node() { # OUT
-    local tree=$1.tree npm
+make_debian() { base_layout "$2" "$1"; } # TAR OUT
+debian_base() { kept_base debian make_debian "$(debian_tar)"; }
+
+# The host's program where the public image has its own.
+make_node() { # TAR OUT
+    local tree=$2.tree npm status=0
     npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
     mkdir -p "$tree/usr/local/bin" "$tree/usr/local/lib/node_modules"
     cp "$(readlink -f "$(command -v node)")" "$tree/usr/local/bin/node"
     cp -r "$npm" "$tree/usr/local/lib/node_modules/npm"
-    base_layout "$1" "$BASES/debian.tar" "$tree"
+    base_layout "$2" "$1" "$tree" || status=1
     rm -rf "$tree"
+    return $status
 }
 
-# Registries as hutch is told of them: this one in the place of Docker Hub, and by its own name.
-hub_is_here() {
+node_base() { kept_base node make_node "$(debian_tar)"; }
+
+# In the place of Docker Hub, and also by its own name.
+hub_start() {
+    registry_start hub
     export HUTCH_REGISTRIES=$WORK/registries.yml
     printf 'docker.io:\n  mirrors: [http://%s]\n%s:\n  insecure: true\n' "$REGISTRY" "$REGISTRY" >"$HUTCH_REGISTRIES"
+    registry_fill "$(busybox_image)" library/busybox:latest
 }
