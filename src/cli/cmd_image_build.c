@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hutch image build: the log goes to standard error as it comes, and the name to standard output. */
+/* hutch image build: the log goes to standard error as it comes, and the name to standard output.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "image/build.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,17 @@ int build_check(const struct build_request *request, char **ret_buildah, struct 
 
 /* ---- buildah's surroundings ---- */
 
+/* Where docker keeps logins; buildah fails when the file is not there yet. */
+static bool leads_nowhere(const char *variable)
+{
+    static const char name[] = "DOCKER_CONFIG=";
+    char path[PATH_MAX];
+    if (strncmp(variable, name, sizeof(name) - 1) != 0)
+        return false;
+    (void)snprintf(path, sizeof(path), "%s/config.json", variable + sizeof(name) - 1);
+    return access(path, F_OK) < 0;
+}
+
 /* What would lead it elsewhere than the flags do. */
 static bool is_kept(const char *variable)
 {
@@ -69,7 +81,7 @@ static bool is_kept(const char *variable)
     for (size_t i = 0; i < HUTCH_COUNT(dropped); i++)
         if (!strncmp(variable, dropped[i], strlen(dropped[i])))
             return false;
-    return true;
+    return !leads_nowhere(variable);
 }
 
 /* The words of a call. One that could not be added makes the call fail, so that only that is

@@ -10,6 +10,7 @@
 #include "image/build.h"
 #include "image/reference.h"
 #include "image/store.h"
+#include "libhutch/scratch.h"
 #include "util/own.h"
 
 static void tell(const struct hutch_image_options *options, const char *action, const char *item)
@@ -115,6 +116,7 @@ int hutch_image_build(const struct hutch_image_build *build,
                       const struct hutch_image_options *options, struct hutch_error *err)
 {
     struct hutch_image_options own = HUTCH_IMAGE_OPTIONS_INIT;
+    OR_SCRATCH(err);
     if (options)
         own = *options;
     return build_it(build, false, &own, err);

@@ -6,6 +6,7 @@
 
 #include "backend/native/home.h"
 #include "hutch/image.h"
+#include "image/build_place.h"
 #include "image/store_add.h"
 #include "image/store_files.h"
 #include "libhutch/image_named.h"
@@ -183,6 +184,21 @@ int hutch_image_remove(const char *reference, struct hutch_error *err)
     return r < 0 || !digest[0] ? r : remove_content(&store, digest, err);
 }
 
+/* What builds keep for the next one, and what a killed one has left. */
+static int prune_builds(const struct store_prune_options *options, struct store_pruned *pruned,
+                        struct hutch_error *err)
+{
+    uint64_t bytes = 0;
+    int r = build_place_prune(options->dry_run, &bytes, err);
+    if (r < 0 || !bytes)
+        return r;
+    pruned->files++;
+    pruned->bytes += bytes;
+    if (options->on_item)
+        options->on_item(options->context, "build cache", "build");
+    return 0;
+}
+
 int hutch_image_prune(bool all, bool dry_run, hutch_image_pruned_fn on_item, void *userdata,
                       struct hutch_image_pruned *ret_pruned, struct hutch_error *err)
 {
@@ -201,6 +217,8 @@ int hutch_image_prune(bool all, bool dry_run, hutch_image_pruned_fn on_item, voi
         r = home_images(&pinned, err);
     if (r >= 0)
         r = store_prune(&store, &options, &pruned, err);
+    if (r >= 0)
+        r = prune_builds(&options, &pruned, err);
     if (r >= 0 && ret_pruned)
         *ret_pruned = (struct hutch_image_pruned){.items = pruned.files, .bytes = pruned.bytes};
     return r;

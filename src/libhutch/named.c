@@ -10,9 +10,9 @@
 
 #include "core/spec.h"
 #include "image/folder.h"
-#include "image/store_add.h"
 #include "libhutch/image_build.h"
 #include "libhutch/named_path.h"
+#include "libhutch/scratch.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -132,20 +132,16 @@ struct older {
     struct hutch_strlist references;
 };
 
-static int note_older(void *context, const struct image_reference *reference, const char *digest,
-                      uint64_t changed_us)
+static int note_older(void *userdata, const struct hutch_image_info *info)
 {
-    struct older *older = context;
-    char name[IMAGE_REFERENCE_BYTES];
+    struct older *older = userdata;
     char prefix[sizeof(older->image->reference)];
-    (void)digest;
-    (void)changed_us;
     int length =
         snprintf(prefix, sizeof(prefix), "%s:%s-", older->image->repository, older->image->where);
-    image_reference_format(reference, name);
-    if (strncmp(name, prefix, (size_t)length) != 0 || !strcmp(name, older->image->reference))
+    if (strncmp(info->reference, prefix, (size_t)length) != 0 ||
+        !strcmp(info->reference, older->image->reference))
         return 0;
-    return hutch_strlist_add(&older->references, name, NULL);
+    return hutch_strlist_add(&older->references, info->reference, NULL);
 }
 
 /* What the directory held before. That it stays when something goes wrong is no failure of the
@@ -154,17 +150,11 @@ static void remove_older(const struct named_image *image)
 {
     struct older older = {.image = image};
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    struct image_store store;
-    struct image_reference reference;
-    if (image_store_open(&store, false, &ignored) < 0)
-        return;
-    if (store_references(&store, note_older, &older, &ignored) == 0)
+    if (hutch_image_list(note_older, &older, &ignored) == 0)
         for (size_t i = 0; i < older.references.count; i++)
-            if (image_reference_parse(older.references.items[i], &reference, &ignored) < 0 ||
-                store_remove_reference(&store, &reference, &ignored) < 0)
+            if (hutch_image_remove(older.references.items[i], &ignored) < 0)
                 break;
     hutch_strlist_done(&older.references);
-    image_store_close(&store);
 }
 
 static int build_image_of(const char *sandbox, const struct named_image *image,
@@ -205,6 +195,7 @@ int hutch_named_apply(struct hutch_spec *spec, const char *name,
 {
     struct hutch_named_options options = HUTCH_NAMED_OPTIONS_INIT;
     hutch_autofree char *sandbox = NULL;
+    OR_SCRATCH(err);
     int r = take_options(given, &options, err);
     if (r >= 0)
         r = find_named(&options, name, &sandbox, err);
@@ -264,6 +255,7 @@ int hutch_named_list(const struct hutch_named_options *given, hutch_named_fn on_
     struct hutch_named_options options = HUTCH_NAMED_OPTIONS_INIT;
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist path = {0};
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist names = {0};
+    OR_SCRATCH(err);
     int r = take_options(given, &options, err);
     if (r >= 0)
         r = named_path(options.directories, &path, err);

@@ -83,7 +83,9 @@ def make(options):
         layers.append(layout.add(compress(data, options.compress), types[options.compress]))
     system, architecture, *variant = options.platform.split("/")
     config = {"created": "2024-01-02T03:04:05Z", "os": system, "architecture": architecture,
-              "config": json.loads(options.config), "rootfs": {"type": "layers", "diff_ids": diff_ids}}
+              "config": json.loads(options.config), "rootfs": {"type": "layers", "diff_ids": diff_ids},
+              # without it, buildah takes the image and then cannot commit what it builds on it
+              "history": [{"created_by": os.path.basename(source)} for source in options.layer]}
     if variant:
         config["variant"] = variant[0]
     manifest = {"schemaVersion": 2, "mediaType": types["manifest"],
