@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import image_run
 import living
 import peers as peer_list
 import report
@@ -304,6 +305,7 @@ SECTIONS = {
     "stream": Section({"hutch_host"}, lambda b: measure_stream(b.measure, b.by_key, b.effort)),
     "mounts": Section({"hutch_host", "bwrap_host"},
                       lambda b: measure_mounts(b.measure, b.world, b.by_key, b.effort)),
+    "image": Section(set(), lambda b: image_run.measure_image(b.measure, b.options.hutch, b.root, b.effort)),
     "exec": Section({"exec", "docker"}, lambda b: living.measure_exec(b.measure, b.world, b.boxes, b.by_key, b.effort)),
     "api": Section({"exec"}, lambda b: living.measure_api(b.measure, find_built(b.options.build, "exec_loop"), b.boxes,
                                                           b.by_key, b.effort)),
@@ -368,8 +370,8 @@ def measure_all(options):
 def main():
     options = parse()
     found = measure_all(options)
-    bars = report.bars(found, {**report.BARS, **report_living.BARS})
-    text = report.markdown(found, bars, report.SECTIONS + report_living.SECTIONS)
+    bars = report.bars(found, {**report.BARS, **image_run.BARS, **report_living.BARS})
+    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + report_living.SECTIONS)
     print(text)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as out:
