@@ -192,7 +192,7 @@ const struct cli_verb cli_verb_run = {
     .name = "run",
     .group = "Sandboxes",
     .summary = "Run a command in a new sandbox and leave nothing behind",
-    .usage = "[FLAG]... [--] COMMAND [ARGUMENT]...",
+    .usage = "[FLAG]... [--] [COMMAND [ARGUMENT]...]",
     .details = "Sizes are written 512m or 1g, durations 500ms, 30s or 5m.\n"
                "\n"
                "Exit status\n"
@@ -204,7 +204,8 @@ const struct cli_verb cli_verb_run = {
                "  hutch run -- python3 -c 'print(6*7)'\n"
                "  hutch run --workspace .:ro --memory 1g --timeout 60s -- make test\n"
                "  hutch run --json -e MODE=fast -- ./job.sh | jq .reason\n"
-               "  hutch run -it -- bash\n",
+               "  hutch run -it -- bash\n"
+               "  hutch run --image python:3.11-slim -- python -V\n",
     .options = run_options,
     .option_count = CLI_COUNT(run_options),
     .fields = HUTCH_USE_RUN,
