@@ -25,6 +25,8 @@ struct cli_verb {
     const char *details; /* closes its help; NULL when there is nothing to add */
     const struct cli_option *options;
     size_t option_count;
+    /* Its own commands, when it has any; their names are two words. NULL: none. */
+    const struct cli_verb *const *(*inner)(size_t *ret_count);
     unsigned fields; /* enum hutch_use: the spec's fields for this are flags of the verb */
     int (*run)(const struct cli_verb *verb, int argc, char **argv); /* argv[0] is the verb */
 };
@@ -54,6 +56,7 @@ extern const struct cli_verb cli_verb_pause;
 extern const struct cli_verb cli_verb_resume;
 extern const struct cli_verb cli_verb_update;
 extern const struct cli_verb cli_verb_rm;
+extern const struct cli_verb cli_verb_image;
 extern const struct cli_verb cli_verb_doctor;
 extern const struct cli_verb cli_verb_gc;
 extern const struct cli_verb cli_verb_help;
@@ -63,5 +66,10 @@ extern const struct cli_verb cli_verb_version;
 const struct cli_verb *const *cli_verbs(size_t *ret_count);
 /* Fails with a suggestion when there is no such verb. */
 int cli_verb_find(const char *name, const struct cli_verb **ret_verb, struct hutch_error *err);
+/* The same among a verb's own commands. */
+int cli_verb_find_inner(const struct cli_verb *verb, const char *name,
+                        const struct cli_verb **ret_verb, struct hutch_error *err);
+/* The last word of a verb's name: what it is called among its like. */
+const char *cli_verb_word(const struct cli_verb *verb);
 
 #endif

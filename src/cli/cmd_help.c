@@ -7,12 +7,18 @@
 
 struct help_request {
     bool scdoc;
+    const char *inner; /* a command of the topic's own */
 };
 
 static const struct cli_option help_options[] = {
     /* Not shown: the man pages are made with it. */
     {.name = "scdoc", .kind = CLI_OPTION_BOOL, .offset = offsetof(struct help_request, scdoc)},
 };
+
+static int fail_too_many(const char *word, struct hutch_error *err)
+{
+    return cli_fail(err, HUTCH_E_INVALID, "'hutch help' takes one command, not '%.64s' too", word);
+}
 
 /* Flags may stand on both sides of the topic. */
 static int parse(const struct cli_verb *verb, int argc, char **argv, struct help_request *request,
@@ -29,8 +35,21 @@ static int parse(const struct cli_verb *verb, int argc, char **argv, struct help
     *ret_topic = argv[index++];
     failed = cli_options_parse(&options, argc, argv, &index, request, &help, err);
     if (!failed && index < argc)
-        failed = cli_fail(err, HUTCH_E_INVALID, "'hutch help' takes one command, not '%.64s' too",
-                          argv[index]);
+        request->inner = argv[index++];
+    return !failed && index < argc ? fail_too_many(argv[index], err) : failed;
+}
+
+/* The verb that is meant, or one of its own commands. */
+static int find_topic(const char *name, const char *inner, const struct cli_verb **ret_topic,
+                      struct hutch_error *err)
+{
+    const struct cli_verb *topic = NULL;
+    int failed = cli_verb_find(name, &topic, err);
+    if (!failed && inner)
+        failed = topic->inner ? cli_verb_find_inner(topic, inner, &topic, err)
+                              : fail_too_many(inner, err);
+    if (!failed)
+        *ret_topic = topic;
     return failed;
 }
 
@@ -44,7 +63,7 @@ static int cmd_help(const struct cli_verb *verb, int argc, char **argv)
         return cli_report(&err);
     if (!name)
         return request.scdoc ? cli_help_overview_scdoc() : cli_help_overview();
-    if (cli_verb_find(name, &topic, &err) < 0)
+    if (find_topic(name, request.inner, &topic, &err) < 0)
         return cli_report(&err);
     return request.scdoc ? cli_help_scdoc(topic) : cli_help_verb(topic);
 }

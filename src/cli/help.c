@@ -82,10 +82,24 @@ static void print_flags(FILE *file, const struct cli_options *options)
     }
 }
 
+static void print_inner(FILE *file, const struct cli_verb *verb)
+{
+    size_t count = 0;
+    const struct cli_verb *const *inner = verb->inner ? verb->inner(&count) : NULL;
+    if (count)
+        (void)fputs("\nCommands\n", file);
+    for (size_t i = 0; i < count; i++)
+        (void)fprintf(file, "  %-9s %s\n", cli_verb_word(inner[i]), inner[i]->summary);
+    if (count)
+        (void)fprintf(file, "\n'hutch %s COMMAND --help' tells more about one of them.\n",
+                      verb->name);
+}
+
 static void print_verb(FILE *file, const struct cli_verb *verb, const struct cli_options *options)
 {
     (void)fprintf(file, "Usage: hutch %s%s%s\n\n%s.\n", verb->name, *verb->usage ? " " : "",
                   verb->usage, verb->summary);
+    print_inner(file, verb);
     print_flags(file, options);
     if (verb->details)
         (void)fprintf(file, "\n%s", verb->details);
@@ -139,6 +153,23 @@ static void print_scdoc(FILE *file, const struct cli_verb *verb, const struct cl
     }
 }
 
+/* A command of a verb's own, as a chapter of the verb's page. */
+static void print_scdoc_inner(FILE *file, const struct cli_verb *verb,
+                              const struct cli_options *options)
+{
+    (void)fprintf(file, "## hutch %s ", verb->name);
+    print_escaped(file, verb->usage);
+    (void)fputs("\n\n", file);
+    print_escaped(file, verb->summary);
+    (void)fputs(". ", file);
+    if (verb->details)
+        print_escaped(file, verb->details);
+    (void)fputs("\n\n", file);
+    for (size_t i = 0; i < options->count; i++)
+        if (options->items[i].help && options->items[i].kind != CLI_OPTION_HELP)
+            print_scdoc_flag(file, &options->items[i]);
+}
+
 typedef void (*verb_printer)(FILE *file, const struct cli_verb *verb,
                              const struct cli_options *options);
 
@@ -158,9 +189,26 @@ int cli_help_verb(const struct cli_verb *verb)
     return show_verb(verb, print_verb);
 }
 
+static int show_scdoc_inner(const struct cli_verb *const *inner, size_t count)
+{
+    CLI_CLEANUP(cli_text_done) struct cli_text text = {0};
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    if (cli_text_open(&text, &err) < 0)
+        return cli_report(&err);
+    for (size_t i = 0; i < count; i++) {
+        CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+        if (cli_options_init(&options, inner[i], &err) < 0)
+            return cli_report(&err);
+        print_scdoc_inner(text.file, inner[i], &options);
+    }
+    return cli_text_send(&text, &err) < 0 ? cli_report(&err) : 0;
+}
+
 int cli_help_scdoc(const struct cli_verb *verb)
 {
-    return show_verb(verb, print_scdoc);
+    size_t count = 0;
+    const struct cli_verb *const *inner = verb->inner ? verb->inner(&count) : NULL;
+    return count ? show_scdoc_inner(inner, count) : show_verb(verb, print_scdoc);
 }
 
 static void print_overview(FILE *file)

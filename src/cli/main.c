@@ -14,12 +14,12 @@
 #include "hutch/sandbox.h"
 
 static const struct cli_verb *const verbs[] = {
-    &cli_verb_run,     &cli_verb_create, &cli_verb_exec,    &cli_verb_shell,     &cli_verb_ls,
-    &cli_verb_inspect, &cli_verb_ps,     &cli_verb_logs,    &cli_verb_stats,     &cli_verb_top,
-    &cli_verb_prefix,  &cli_verb_cp,     &cli_verb_fork,    &cli_verb_snapshot,  &cli_verb_diff,
-    &cli_verb_apply,   &cli_verb_start,  &cli_verb_stop,    &cli_verb_kill,      &cli_verb_pause,
-    &cli_verb_resume,  &cli_verb_update, &cli_verb_rm,      &cli_verb_sandboxes, &cli_verb_doctor,
-    &cli_verb_gc,      &cli_verb_help,   &cli_verb_version,
+    &cli_verb_run,     &cli_verb_create, &cli_verb_exec, &cli_verb_shell,     &cli_verb_ls,
+    &cli_verb_inspect, &cli_verb_ps,     &cli_verb_logs, &cli_verb_stats,     &cli_verb_top,
+    &cli_verb_prefix,  &cli_verb_cp,     &cli_verb_fork, &cli_verb_snapshot,  &cli_verb_diff,
+    &cli_verb_apply,   &cli_verb_start,  &cli_verb_stop, &cli_verb_kill,      &cli_verb_pause,
+    &cli_verb_resume,  &cli_verb_update, &cli_verb_rm,   &cli_verb_sandboxes, &cli_verb_image,
+    &cli_verb_doctor,  &cli_verb_gc,     &cli_verb_help, &cli_verb_version,
 };
 
 /* What people type by habit. */
@@ -47,15 +47,52 @@ static const char *resolve_alias(const char *word)
     return word;
 }
 
+const char *cli_verb_word(const struct cli_verb *verb)
+{
+    const char *space = strrchr(verb->name, ' ');
+    return space ? space + 1 : verb->name;
+}
+
+/* The one of this name; NULL when there is none, and then what is near to it. */
+static const struct cli_verb *find_among(const struct cli_verb *const *among, size_t count,
+                                         struct cli_suggestion *suggestion)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *word = cli_verb_word(among[i]);
+        if (!strcmp(word, suggestion->word))
+            return among[i];
+        cli_suggestion_offer(suggestion, word);
+    }
+    return NULL;
+}
+
+int cli_verb_find_inner(const struct cli_verb *verb, const char *name,
+                        const struct cli_verb **ret_verb, struct hutch_error *err)
+{
+    struct cli_suggestion suggestion = {.word = name};
+    size_t count = 0;
+    const struct cli_verb *const *inner = verb->inner ? verb->inner(&count) : NULL;
+    const struct cli_verb *found = find_among(inner, count, &suggestion);
+    if (found) {
+        *ret_verb = found;
+        return 0;
+    }
+    if (suggestion.best)
+        return cli_fail(err, HUTCH_E_INVALID,
+                        "'hutch %s' has no command '%.64s'; did you mean '%s'?", verb->name, name,
+                        suggestion.best);
+    return cli_fail(err, HUTCH_E_INVALID,
+                    "'hutch %s' has no command '%.64s'; 'hutch help %s' tells more", verb->name,
+                    name, verb->name);
+}
+
 int cli_verb_find(const char *name, const struct cli_verb **ret_verb, struct hutch_error *err)
 {
     struct cli_suggestion suggestion = {.word = name};
-    for (size_t i = 0; i < CLI_COUNT(verbs); i++) {
-        if (!strcmp(verbs[i]->name, name)) {
-            *ret_verb = verbs[i];
-            return 0;
-        }
-        cli_suggestion_offer(&suggestion, verbs[i]->name);
+    const struct cli_verb *found = find_among(verbs, CLI_COUNT(verbs), &suggestion);
+    if (found) {
+        *ret_verb = found;
+        return 0;
     }
     if (suggestion.best)
         return cli_fail(err, HUTCH_E_INVALID, "unknown command '%.64s'; did you mean '%s'?", name,

@@ -172,6 +172,16 @@ int cli_terminal_take_screen(struct cli_terminal *terminal, int fd, const char *
     return failed;
 }
 
+int cli_terminal_hide_input(struct cli_terminal *terminal, int fd, struct hutch_error *err)
+{
+    int failed = read_mode(terminal, fd, err);
+    if (failed)
+        return failed;
+    terminal->raw.c_lflag &= ~(tcflag_t)ECHO;
+    terminal->raw.c_lflag |= ECHONL;
+    return enter_mode(terminal, fd, err);
+}
+
 void cli_terminal_restore(struct cli_terminal *terminal)
 {
     if (terminal->farewell)

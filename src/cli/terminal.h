@@ -38,6 +38,8 @@ int cli_terminal_make_raw(struct cli_terminal *terminal, int fd, struct hutch_er
  * texts are the terminal's codes for coming and for going. */
 int cli_terminal_take_screen(struct cli_terminal *terminal, int fd, const char *greeting,
                              const char *farewell, struct hutch_error *err);
+/* What is typed is not shown, but for the end of its line. */
+int cli_terminal_hide_input(struct cli_terminal *terminal, int fd, struct hutch_error *err);
 /* Does nothing when the terminal was not changed. */
 void cli_terminal_restore(struct cli_terminal *terminal);
 

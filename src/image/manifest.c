@@ -103,8 +103,9 @@ static int type_by_shape(const struct hutch_value *document, const struct manife
 
 static bool is_old(const struct hutch_value *document, const char *media_type)
 {
+    static const char old_types[] = DOCKER "distribution.manifest.v1+";
     const struct hutch_value *version = hutch_value_get(document, "schemaVersion");
-    return !strncmp(media_type, DOCKER "distribution.manifest.v1+", 41) ||
+    return !strncmp(media_type, old_types, sizeof(old_types) - 1) ||
            (version && version->type == HUTCH_VALUE_INTEGER && version->integer == 1);
 }
 

@@ -34,7 +34,8 @@ static int spawn(struct fetch *fetch, const char *reference, int out, struct hut
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    const char *program = hutch_program_path();
+    char buffer[PATH_MAX];
+    const char *program = hutch_program_path(buffer);
     sigemptyset(&none);
     sigfillset(&all);
     if (posix_spawn_file_actions_init(&actions) != 0)

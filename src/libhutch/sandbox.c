@@ -28,6 +28,7 @@
 #include "util/fs.h"
 #include "util/json_out.h"
 #include "util/own.h"
+#include "util/program.h"
 
 #define JSON_MAX_BYTES (16u << 20)
 
@@ -287,13 +288,10 @@ int hutch_sandbox_ps(struct hutch_sandbox *sandbox, hutch_process_fn on_process,
 int hutch_sandbox_command_prefix(const struct hutch_sandbox *sandbox, char ***ret_words,
                                  struct hutch_error *err)
 {
-    char program[4096];
+    char program[PATH_MAX];
     struct hutch_strlist words = {0};
     OR_SCRATCH(err);
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    program[length > 0 ? length : 0] = '\0';
-    const char *base = strrchr(program, '/');
-    bool is_hutch = base && (!strcmp(base, "/hutch") || !strcmp(base, "/hutch-full"));
+    bool is_hutch = hutch_program_self(program);
     const char *given = getenv("HUTCH_PROGRAM");
     const char *const parts[] = {is_hutch          ? program
                                  : given && *given ? given

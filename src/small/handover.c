@@ -24,7 +24,7 @@ static const char *spec_path(char *const *word)
 }
 
 /* What only the complete program can do: it has the libraries that images take. */
-static const char *const verbs_of_full[] = {"sandboxes"};
+static const char *const verbs_of_full[] = {"image", "sandboxes"};
 static const char *const flags_of_full[] = {"--sandbox"};
 
 static bool is_verb_of_full(const char *word)
@@ -49,7 +49,8 @@ static bool is_flag_of_full(const char *word)
  * comes through a pipe can be read only once. */
 static bool needs_full(char **argv)
 {
-    if (is_verb_of_full(argv[1]))
+    bool is_help = argv[1] && !strcmp(argv[1], "help");
+    if (is_verb_of_full(argv[1]) || (is_help && is_verb_of_full(argv[2])))
         return true;
     for (char **word = argv + 1; *word && strcmp(*word, "--"); word++) {
         const char *path = spec_path(word);

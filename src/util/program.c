@@ -1,22 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/program.h"
 
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-const char *hutch_program_path(void)
+#include "util/own.h"
+
+/* Where the small program is, seen from the complete one: beside it in a build tree, in bin when
+ * installed. */
+static const char *const places[] = {"hutch", "../../bin/hutch"};
+
+/* Of the complete program's path makes the small one's, if there is one. */
+static void prefer_small(char path[PATH_MAX])
 {
-    static const char name[] = "/hutch";
-    char self[PATH_MAX];
+    char other[PATH_MAX];
+    int directory = (int)(strrchr(path, '/') - path);
+    for (size_t i = 0; i < HUTCH_COUNT(places); i++) {
+        int length = snprintf(other, sizeof(other), "%.*s/%s", directory, path, places[i]);
+        if (length > 0 && (size_t)length < sizeof(other) && access(other, X_OK) == 0) {
+            memcpy(path, other, (size_t)length + 1);
+            return;
+        }
+    }
+}
+
+bool hutch_program_self(char ret_path[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+    ret_path[length > 0 ? length : 0] = '\0';
+    const char *base = strrchr(ret_path, '/');
+    if (base && !strcmp(base, "/hutch"))
+        return true;
+    if (!base || strcmp(base, "/hutch-full") != 0)
+        return false;
+    prefer_small(ret_path);
+    return true;
+}
+
+const char *hutch_program_path(char buffer[PATH_MAX])
+{
     const char *given = getenv("HUTCH_PROGRAM");
     if (given && *given == '/')
         return given;
+    if (!hutch_program_self(buffer))
+        return HUTCH_BINDIR "/hutch";
+    /* our own file, also when another has taken its name meanwhile */
+    bool is_own = !strcmp(strrchr(buffer, '/'), "/hutch-full");
+    char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[length > 0 ? length : 0] = '\0';
-    const char *base = strrchr(self, '/');
-    if (base && (!strcmp(base, name) || !strcmp(base, "/hutch-full")))
-        return "/proc/self/exe";
-    return HUTCH_BINDIR "/hutch";
+    return is_own || !strcmp(self, buffer) ? "/proc/self/exe" : buffer;
 }

@@ -112,7 +112,8 @@ static int spawn_program(int socket, struct hutch_error *err)
     sigset_t none, all;
     pid_t pid = 0;
     int status;
-    const char *program = hutch_program_path();
+    char buffer[PATH_MAX];
+    const char *program = hutch_program_path(buffer);
     sigemptyset(&none);
     sigfillset(&all);
     if (posix_spawn_file_actions_init(&actions) != 0)

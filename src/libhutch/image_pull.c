@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hutch/image.h"
+#include "image/pull.h"
+#include "libhutch/scratch.h"
+
+_Static_assert(HUTCH_IMAGE_DIGEST_BYTES == IMAGE_DIGEST_BYTES, "one digest, one size");
+
+int hutch_image_pull(const char *reference, const struct hutch_image_options *options,
+                     char ret_digest[HUTCH_IMAGE_DIGEST_BYTES], struct hutch_error *err)
+{
+    OR_SCRATCH(err);
+    return image_pull(reference, options, ret_digest, err);
+}
