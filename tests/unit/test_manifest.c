@@ -55,10 +55,14 @@ static void a_docker_image_is_read(void **state)
     struct manifest manifest;
     struct hutch_error err;
     (void)state;
-    assert_fine(parse(text, "application/json", &manifest, &err), &err);
-    assert_true(manifest.is_docker);
-    assert_int_equal(manifest.layer_count, 1);
-    manifest_done(&manifest);
+    static const char *const said[] = {NULL, "application/json",
+                                       DOCKER "distribution.manifest.v2+json"};
+    for (size_t i = 0; i < HUTCH_COUNT(said); i++) {
+        assert_fine(parse(text, said[i], &manifest, &err), &err);
+        assert_true(manifest.is_docker);
+        assert_int_equal(manifest.layer_count, 1);
+        manifest_done(&manifest);
+    }
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -138,29 +142,46 @@ static void more_layers_than_can_be_stacked_are_refused(void **state)
 
 static void the_platform_chooses(void **state)
 {
-    static const char text[] =
-        INDEX(
-            ENTRY(A, "unknown", "unknown", "") "," ENTRY(B, "linux", "arm", ",\"variant\":\"v6\"") "," ENTRY(
-                "sha256:2123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "linux",
-                "arm",
-                ",\"variant\":\"v7\"") "," ENTRY("sha256:"
-                                                 "3123456789abcdef0123456789abcdef0123456789abcdef0"
-                                                 "123456789abcdef",
-                                                 "linux", "arm64",
-                                                 ",\"variant\":\"v8\"") "," ENTRY("sha256:"
-                                                                                  "4123456789abcdef"
-                                                                                  "0123456789abcdef"
-                                                                                  "0123456789abcdef"
-                                                                                  "0123456789abcde"
-                                                                                  "f",
-                                                                                  "linux", "amd64",
-                                                                                  ",\"variant\":"
-                                                                                  "\"v3\"") "," ENTRY("sha256:5123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-                                                                                                      "linux",
-                                                                                                      "amd64",
-                                                                                                      "") ","
-                                                                                                          "{\"mediaType\":\"application/vnd.other\",\"digest\":\"" A
-                                                                                                          "\",\"size\":1}");
+    static const char text[] = INDEX(ENTRY(A, "unknown", "unknown", "") "," ENTRY(B, "linux", "arm", ",\"variant\":\"v6\"") "," ENTRY(
+        "sha256:2123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "linux", "arm",
+        ",\"variant\":\"v7\"") "," ENTRY("sha256:"
+                                         "3123456789abcdef0123456789abcdef0123456789abcdef0"
+                                         "123456789abcdef",
+                                         "linux", "arm64",
+                                         ",\"variant\":\"v8\"") "," ENTRY("sha256:"
+                                                                          "4123456789abcdef"
+                                                                          "0123456789abcdef"
+                                                                          "0123456789abcdef"
+                                                                          "0123456789abcde"
+                                                                          "f",
+                                                                          "linux", "amd64",
+                                                                          ",\"variant\":"
+                                                                          "\"v3\"") "," ENTRY("sha2"
+                                                                                              "56:"
+                                                                                              "5123"
+                                                                                              "4567"
+                                                                                              "89ab"
+                                                                                              "cdef"
+                                                                                              "0123"
+                                                                                              "4567"
+                                                                                              "89ab"
+                                                                                              "cdef"
+                                                                                              "0123"
+                                                                                              "4567"
+                                                                                              "89ab"
+                                                                                              "cdef"
+                                                                                              "0123"
+                                                                                              "4567"
+                                                                                              "89ab"
+                                                                                              "cde"
+                                                                                              "f",
+                                                                                              "linu"
+                                                                                              "x",
+                                                                                              "amd6"
+                                                                                              "4",
+                                                                                              "") ","
+                                                                                                  "{\"mediaType\":\"application/vnd.other\",\"digest\":\"" A
+                                                                                                  "\",\"size\":1}");
     static const struct {
         const char *platform;
         char digit;
