@@ -125,19 +125,21 @@ static int look_at(const struct image_store *store, const char *hex,
     (void)snprintf(digest, sizeof(digest), "sha256:%s", hex);
     bool is_used = is_locked(store, path);
     bool lives = is_used || is_wanted(options, live, digest), knows = true;
+    if (!image_digest_is_valid(digest) || (!lives && !options->only))
+        return hutch_strlist_add(&live->dead_records, path, err);
     int r = image_find_digest(store, digest, &image, &why);
     bool is_whole = r >= 0;
-    if (is_whole && (lives || options->only))
-        r = add_needs(store, &image, lives ? &live->needs : &live->dead_needs, &knows, err);
-    else if (r == -HUTCH_E_NOT_FOUND || is_whole)
-        r = 0;
-    if (r < 0)
-        return is_whole ? r : hutch_fail(err, why.code, why.os_errno, "%s", why.msg);
-    if (!lives || (!is_whole && !is_used))
-        return hutch_strlist_add(&live->dead_records, path, err);
-    live->keeps_all_layers |= !is_whole;
-    live->keeps_all_blobs |= !is_whole || !knows;
-    return 0;
+    if (!is_whole && r != -HUTCH_E_NOT_FOUND)
+        return hutch_fail(err, why.code, why.os_errno, "%s", why.msg);
+    r = is_whole ? add_needs(store, &image, lives ? &live->needs : &live->dead_needs, &knows, err)
+                 : 0;
+    if (r >= 0 && (!lives || (!is_whole && !is_used)))
+        r = hutch_strlist_add(&live->dead_records, path, err);
+    if (lives && !is_whole && is_used)
+        live->keeps_all_layers = live->keeps_all_blobs = true;
+    if (lives && !knows)
+        live->keeps_all_blobs = true;
+    return r;
 }
 
 int live_find(const struct image_store *store, const struct store_prune_options *options,
