@@ -25,7 +25,9 @@ int base64_encode(const char *text, char **ret_encoded, struct hutch_error *err)
 int base64_decode(const char *encoded, char **ret_text, struct hutch_error *err)
 {
     size_t length = strlen(encoded);
-    if (length > LONGEST || length % 4 != 0)
+    size_t padding_from = strcspn(encoded, "=");
+    if (length > LONGEST || length % 4 != 0 || length - padding_from > 2 ||
+        strspn(encoded + padding_from, "=") != length - padding_from)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "this is no base64");
     hutch_autofree char *text = malloc(length / 4 * 3 + 1);
     if (!text)

@@ -26,8 +26,6 @@
 
 enum { ANSWER_CEILING = 64 << 10, PATIENCE_SECONDS = 60 };
 
-extern char **environ;
-
 struct helper {
     char program[160];
     pid_t pid;
@@ -224,7 +222,7 @@ int credential_helper_get(const char *name, const char *server, struct credentia
     hutch_autofree char *answer = NULL;
     int status = 0;
     int r = ask_helper(name, "get", server, &answer, &status, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (status == 0)
         return read_answer(name, answer, ret_credentials, err);
@@ -252,7 +250,7 @@ int credential_helper_store(const char *name, const char *server, const char *us
     int r = hutch_buf_take(&buf, &question, NULL, err);
     if (r == 0)
         r = ask_helper(name, "store", question, &answer, &status, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     return status ? helper_failed(name, "store", answer, err) : 0;
 }
@@ -262,7 +260,7 @@ int credential_helper_erase(const char *name, const char *server, struct hutch_e
     hutch_autofree char *answer = NULL;
     int status = 0;
     int r = ask_helper(name, "erase", server, &answer, &status, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     return status ? helper_failed(name, "erase", answer, err) : 0;
 }

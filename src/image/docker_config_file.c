@@ -15,7 +15,7 @@
 #include "util/json_out.h"
 #include "util/own.h"
 
-enum { FILE_CEILING = 4 << 20 };
+enum { FILE_CEILING = 4 << 20, WRITTEN_CEILING = 8 << 20 };
 
 /* "path" + "/config.json", where a link leads when it is one. False: there is no place for it. */
 static bool find_path(char path[DOCKER_CONFIG_PATH_BYTES])
@@ -177,7 +177,7 @@ int docker_config_save(const struct docker_config *config, struct hutch_error *e
     char temporary[DOCKER_CONFIG_PATH_BYTES + 16];
     hutch_autofree char *text = NULL;
     size_t length = 0;
-    struct hutch_buf buf = HUTCH_BUF(2 * FILE_CEILING);
+    struct hutch_buf buf = HUTCH_BUF(WRITTEN_CEILING);
     write_value(&buf, &config->root, 0);
     hutch_buf_puts(&buf, "\n");
     int r = hutch_buf_take(&buf, &text, &length, err);

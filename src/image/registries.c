@@ -78,7 +78,7 @@ static int read_ca(const struct reading *reading, const struct hutch_value *valu
 static int read_stall(const struct reading *reading, const struct hutch_value *value,
                       struct registry_settings *settings, struct hutch_error *err)
 {
-    static const struct hutch_range range = {HUTCH_QUANTITY_DURATION, 1000, 3600 * 1000, false};
+    static const struct hutch_range range = {HUTCH_QUANTITY_DURATION, 1000, 3600000, false};
     uint64_t milliseconds = 0;
     int r;
     (void)reading;

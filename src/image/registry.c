@@ -132,7 +132,7 @@ int registry_check_login(const char *name, const char *user, const char *passwor
         return hutch_fail(err, HUTCH_E_INVALID, 0, "the registry's name is too long");
     memcpy(reference.registry, name, strlen(name) + 1);
     int r = registry_open(&reference, REGISTRY_PUSH, &registry, err);
-    if (r == 0)
+    if (r == 0 && registry)
         r = check_login(registry, user, password, err);
     registry_free(registry);
     return r;

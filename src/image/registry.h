@@ -46,7 +46,7 @@ int registry_put_manifest(struct registry *registry, const char *tag_or_digest,
                           const char *media_type, const char *text, size_t length,
                           struct hutch_error *err) HUTCH_MUST_CHECK;
 /* Do these credentials open the registry? For login. */
-int registry_check_login(const char *registry, const char *user, const char *password,
+int registry_check_login(const char *name, const char *user, const char *password,
                          struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif

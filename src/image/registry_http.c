@@ -7,103 +7,16 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "image/registry_flow.h"
 #include "image/registry_pump.h"
 #include "util/own.h"
 
 enum {
-    HEADER_CEILING = 128 << 10,
-    KEPT_OF_REFUSALS = 4096,
-    IGNORED_CEILING = 1 << 20,
     MOST_REDIRECTS = 5,
     CONNECT_SECONDS = 30,
     RECEIVE_BUFFER = 512 << 10,
     SEND_BUFFER = 512 << 10,
 };
-
-static bool is_good(long status)
-{
-    return status >= 200 && status < 300;
-}
-
-static long status_of(const struct http_exchange *exchange)
-{
-    long status = 0;
-    (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
-    return status;
-}
-
-static size_t on_header(char *data, size_t size, size_t count, void *context)
-{
-    struct http_exchange *exchange = context;
-    (void)data;
-    exchange->header_bytes += size * count;
-    if (exchange->header_bytes <= HEADER_CEILING)
-        return size * count;
-    (void)hutch_fail(&exchange->failure, HUTCH_E_INVALID, 0,
-                     "the answer's headers are longer than %d bytes", HEADER_CEILING);
-    return 0;
-}
-
-static size_t keep(struct http_exchange *exchange, const char *data, size_t length)
-{
-    struct hutch_buf *answer = &exchange->answer;
-    curl_off_t announced = -1;
-    (void)curl_easy_getinfo(exchange->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
-    if (announced > (curl_off_t)exchange->ceiling || length > exchange->ceiling - answer->length) {
-        (void)hutch_fail(&exchange->failure, HUTCH_E_INVALID, 0,
-                         "the answer is longer than the %zu bytes it may have", exchange->ceiling);
-        return 0;
-    }
-    hutch_buf_append(answer, data, length);
-    return answer->failed ? 0 : length;
-}
-
-/* What comes with a refusal is for a message: its beginning will do, and not for ever. */
-static size_t keep_beginning(struct http_exchange *exchange, const char *data, size_t length)
-{
-    size_t room = KEPT_OF_REFUSALS - exchange->answer.length;
-    hutch_buf_append(&exchange->answer, data, length < room ? length : room);
-    exchange->ignored_bytes += length;
-    return exchange->ignored_bytes > IGNORED_CEILING ? 0 : length;
-}
-
-static size_t on_body(char *data, size_t size, size_t count, void *context)
-{
-    struct http_exchange *exchange = context;
-    size_t length = size * count;
-    if (!is_good(status_of(exchange)))
-        return keep_beginning(exchange, data, length);
-    if (!exchange->sink)
-        return keep(exchange, data, length);
-    return exchange->sink(exchange, data, length, &exchange->failure) < 0 ? 0 : length;
-}
-
-static size_t on_read(char *buffer, size_t size, size_t count, void *context)
-{
-    struct http_exchange *exchange = context;
-    uint64_t left = exchange->body_size - exchange->sent;
-    size_t wanted = size * count < left ? size * count : (size_t)left;
-    ssize_t got = pread(exchange->body_fd, buffer, wanted, (off_t)exchange->sent);
-    if (got < 0 || (got == 0 && wanted > 0)) {
-        (void)hutch_fail_errno(&exchange->failure, got < 0 ? errno : ENODATA,
-                               "read what is to be sent");
-        return CURL_READFUNC_ABORT;
-    }
-    exchange->sent += (uint64_t)got;
-    if (exchange->on_sent)
-        exchange->on_sent(exchange, exchange->sent);
-    return (size_t)got;
-}
-
-/* libcurl asks for the start again when a connection it has kept turns out to be dead. */
-static int on_seek(void *context, curl_off_t offset, int origin)
-{
-    struct http_exchange *exchange = context;
-    if (origin != SEEK_SET || offset < 0)
-        return CURL_SEEKFUNC_FAIL;
-    exchange->sent = (uint64_t)offset;
-    return CURL_SEEKFUNC_OK;
-}
 
 static int add_header(struct http_exchange *exchange, const char *line, struct hutch_error *err)
 {
@@ -141,9 +54,9 @@ static void set_body(struct http_exchange *exchange)
         (void)curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_BUFFER);
         (void)curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)exchange->body_size);
-        (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+        (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, http_on_read);
         (void)curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
-        (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+        (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, http_on_seek);
         (void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, exchange);
     } else if (exchange->text) {
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange->text);
@@ -186,17 +99,17 @@ static void set_options(struct http_exchange *exchange)
     (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->problem);
-    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, http_on_header);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, exchange);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_on_body);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, exchange);
 }
 
 static void forget_answer(struct http_exchange *exchange)
 {
-    size_t ceiling =
-        exchange->ceiling > KEPT_OF_REFUSALS ? exchange->ceiling : (size_t)KEPT_OF_REFUSALS;
+    size_t ceiling = exchange->ceiling > HTTP_KEPT_OF_REFUSALS ? exchange->ceiling
+                                                               : (size_t)HTTP_KEPT_OF_REFUSALS;
     hutch_buf_done(&exchange->answer);
     exchange->answer = (struct hutch_buf)HUTCH_BUF(ceiling);
     exchange->failure = (struct hutch_error)HUTCH_ERROR_INIT;
@@ -292,10 +205,10 @@ static int follow(struct http *http, struct http_exchange *exchange, struct hutc
 
 int http_end(struct http *http, struct http_exchange *exchange, struct hutch_error *err)
 {
-    exchange->status = status_of(exchange);
+    exchange->status = http_status(exchange);
     /* of a refusal it is enough to know the status */
     bool is_cut = exchange->result == CURLE_WRITE_ERROR && !exchange->failure.code &&
-                  exchange->ignored_bytes > IGNORED_CEILING;
+                  exchange->ignored_bytes > HTTP_IGNORED_CEILING;
     if (exchange->failure.code) {
         *err = exchange->failure;
         return -(int)err->code;

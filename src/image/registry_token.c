@@ -62,7 +62,7 @@ static int keep_token(struct endpoint *endpoint, const struct hutch_value *answe
     if (expires && expires->type == HUTCH_VALUE_INTEGER && expires->integer > 0 &&
         expires->integer < 1000000)
         seconds = expires->integer;
-    seconds -= seconds > 2 * MARGIN_SECONDS ? MARGIN_SECONDS : seconds / 2;
+    seconds -= seconds / 2 > MARGIN_SECONDS ? MARGIN_SECONDS : seconds / 2;
     if (asprintf(&header, "Bearer %s", token) < 0)
         return hutch_fail_nomem(err);
     free(endpoint->authorization);

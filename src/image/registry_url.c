@@ -25,7 +25,7 @@ static void curl_freep(char **text)
 const char *url_printable(const char *text, char ret_text[URL_PRINTABLE_BYTES])
 {
     size_t i = 0;
-    for (; text[i] && i < URL_PRINTABLE_BYTES - 1; i++)
+    for (; i < URL_PRINTABLE_BYTES - 1 && text[i]; i++)
         ret_text[i] = isprint((unsigned char)text[i]) ? text[i] : '?';
     ret_text[i] = '\0';
     return ret_text;

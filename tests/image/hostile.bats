@@ -237,3 +237,20 @@ hostile() { # [--tls]
     printf '{"auths": {"%s": {"identitytoken": "planted"}}}' "$HOSTILE" >"$DOCKER_CONFIG/config.json"
     fails 'permission: .*sent elsewhere with a secret' manifest "$HOSTILE/realm-moved.good"
 }
+
+# --- proxies ----------------------------------------------------------------------------------------------------------------
+
+@test "a proxy of the environment is used, and is not told the login of what is behind it" {
+    hostile
+    configure $'mirrored.invalid: {mirrors: ["http://behind.invalid"]}\nsecure.invalid: {}'
+    log_in secure.invalid
+    export http_proxy=http://$HOSTILE https_proxy=http://$HOSTILE
+    works fetch mirrored.invalid/good "$INTO"
+    has_fetched "$IMAGE" "$INTO"
+    hostile_heard HOSTILE | jq -es 'map(select(.path | startswith("http://behind.invalid/v2/good/"))) | length >= 4'
+    fails "ask 'secure.invalid'" manifest secure.invalid/basic.good
+    hostile_heard HOSTILE | jq -es 'map(select(.method == "CONNECT" and .path == "secure.invalid:443")) | length > 0'
+    hostile_heard HOSTILE | header_names | nothing_like authorization
+    export no_proxy=mirrored.invalid,behind.invalid
+    fails "is the name right" manifest mirrored.invalid/good
+}

@@ -348,6 +348,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    # As a proxy it answers for everybody whose name it is told, but opens no tunnels.
+    def do_CONNECT(self):
+        self.server.log(self)
+        self.answer(403, b"")
+        self.close_connection = True
+
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.do_GET()
