@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/help.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,13 +107,18 @@ static void print_verb(FILE *file, const struct cli_verb *verb, const struct cli
 }
 
 /* scdoc gives '_' and '*' a meaning, also inside words: a backslash takes it away. */
-static void print_escaped(FILE *file, const char *text)
+static void print_escapedn(FILE *file, const char *text, size_t length)
 {
-    for (; *text; text++) {
+    for (; *text && length; text++, length--) {
         if (strchr("_*\\<>#`[]", *text))
             (void)fputc('\\', file);
         (void)fputc(*text, file);
     }
+}
+
+static void print_escaped(FILE *file, const char *text)
+{
+    print_escapedn(file, text, SIZE_MAX);
 }
 
 static void print_scdoc_flag(FILE *file, const struct cli_option *option)
@@ -153,17 +159,26 @@ static void print_scdoc(FILE *file, const struct cli_verb *verb, const struct cl
     }
 }
 
+/* The rest is examples, laid out for a terminal. */
+static void print_first_paragraph(FILE *file, const char *text)
+{
+    const char *end = strstr(text, "\n\n");
+    size_t length = end ? (size_t)(end - text) : strlen(text);
+    while (length && text[length - 1] == '\n')
+        length--;
+    print_escapedn(file, text, length);
+}
+
 /* A command of a verb's own, as a chapter of the verb's page. */
 static void print_scdoc_inner(FILE *file, const struct cli_verb *verb,
                               const struct cli_options *options)
 {
-    (void)fprintf(file, "## hutch %s ", verb->name);
+    (void)fprintf(file, "## %s\n\n*hutch %s* ", cli_verb_word(verb), verb->name);
     print_escaped(file, verb->usage);
     (void)fputs("\n\n", file);
     print_escaped(file, verb->summary);
-    (void)fputs(". ", file);
-    if (verb->details)
-        print_escaped(file, verb->details);
+    (void)fputs(".\n", file);
+    print_first_paragraph(file, verb->details ? verb->details : "");
     (void)fputs("\n\n", file);
     for (size_t i = 0; i < options->count; i++)
         if (options->items[i].help && options->items[i].kind != CLI_OPTION_HELP)
