@@ -63,7 +63,8 @@ const struct cli_verb cli_image_rm = {
     .name = "image rm",
     .summary = "Take a name away, and what nothing else needs of its image",
     .usage = "REFERENCE...",
-    .details = "What a running command or a sandbox uses stays until that has ended.\n",
+    .details = "By digest, every name of the image goes. What a run or a sandbox uses, also one that "
+               "is stopped, stays until nothing uses it; 'hutch image prune' removes it then.\n",
     .run = cmd_rm,
 };
 

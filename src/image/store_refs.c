@@ -83,7 +83,7 @@ int store_remove_reference(const struct image_store *store, const struct image_r
     store_reference_path(reference, path);
     if (store->dir < 0 || unlinkat(store->dir, path, 0) < 0) {
         if (store->dir < 0 || errno == ENOENT || errno == ENOTDIR)
-            return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT, "there is no such name here");
+            return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT, "there is no such image here");
         return hutch_fail_errno(err, errno, "remove 'images/%.200s'", path);
     }
     if (store_sync_parent(store->dir, path) < 0 && errno != ENOENT)

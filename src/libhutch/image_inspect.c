@@ -47,6 +47,22 @@ static void write_layers(struct hutch_json_out *out, const struct manifest *mani
     hutch_json_close(out, ']');
 }
 
+/* Without the white space between its words: then the whole is one line. */
+static void compact(char *json)
+{
+    char *to = json;
+    bool in_text = false;
+    for (const char *at = json; *at; at++) {
+        if (in_text && *at == '\\')
+            *to++ = *at++;
+        else if (*at == '"')
+            in_text = !in_text;
+        if (in_text || !strchr(" \t\r\n", *at))
+            *to++ = *at;
+    }
+    *to = '\0';
+}
+
 static int write_image(const struct image_store *store, const struct image *image,
                        struct hutch_json_out *out, struct hutch_error *err)
 {
@@ -73,6 +89,7 @@ static int write_image(const struct image_store *store, const struct image *imag
     hutch_json_string(out, "created", image->created);
     hutch_json_uint(out, "bytes", image->bytes);
     write_layers(out, &manifest, &diff_ids);
+    compact(config_text);
     hutch_json_raw(out, "config", config_text);
     return 0;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public entry points for the images that are here: what there is, other names, removal. */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/native/home.h"
 #include "hutch/image.h"
 #include "image/build_place.h"
+#include "image/prune_live.h"
 #include "image/store_add.h"
 #include "image/store_files.h"
 #include "libhutch/image_named.h"
@@ -15,19 +19,59 @@
 
 #define PRUNE_PATIENCE_MS 3000
 #define REMOVE_PATIENCE_MS 300
+#define LEAST_DIGITS 6 /* of a digest that is cut */
+
+/* The digits that a listing shows are enough, when they are those of one image. */
+static bool complete_digest(const struct image_store *store, const char *digits,
+                            char ret_digest[IMAGE_DIGEST_BYTES])
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    hutch_cleanup(hutch_strlist_done) struct hutch_strlist records = {0};
+    size_t length = strlen(digits), found = 0;
+    if (store->dir < 0 || length < LEAST_DIGITS || strspn(digits, "0123456789abcdef") != length ||
+        live_list(store, "images", &records, &ignored) < 0)
+        return false;
+    for (size_t i = 0; i < records.count; i++) {
+        char digest[NAME_MAX + 16];
+        (void)snprintf(digest, sizeof(digest), "sha256:%s", records.items[i]);
+        if (strncmp(records.items[i], digits, length) != 0 || !image_digest_is_valid(digest))
+            continue;
+        memcpy(ret_digest, digest, IMAGE_DIGEST_BYTES);
+        found++;
+    }
+    return found == 1;
+}
+
+/* What a text means: a digest, whole or as listings show it, or a name. A name comes first. */
+static int resolve(const struct image_store *store, const char *text,
+                   struct image_reference *ret_reference, char ret_digest[IMAGE_DIGEST_BYTES],
+                   struct hutch_error *err)
+{
+    char path[STORE_REFERENCE_PATH_BYTES];
+    ret_digest[0] = '\0';
+    *ret_reference = (struct image_reference){0};
+    if (image_digest_is_valid(text)) {
+        memcpy(ret_digest, text, IMAGE_DIGEST_BYTES);
+        return 0;
+    }
+    int r = image_reference_parse(text, ret_reference, err);
+    if (r < 0)
+        return r;
+    store_reference_path(ret_reference, path);
+    if (store->dir < 0 || faccessat(store->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+        (void)complete_digest(store, text, ret_digest);
+    return 0;
+}
 
 int image_named_find(const struct image_store *store, const char *text, struct image *ret_image,
                      struct hutch_error *err)
 {
-    struct image_reference reference = {0};
-    int r;
-    if (image_digest_is_valid(text)) {
-        r = image_find_digest(store, text, ret_image, err);
-    } else {
-        r = image_reference_parse(text, &reference, err);
-        if (r >= 0)
-            r = image_find(store, &reference, ret_image, err);
-    }
+    struct image_reference reference;
+    char digest[IMAGE_DIGEST_BYTES];
+    int r = resolve(store, text, &reference, digest, err);
+    if (r >= 0)
+        r = digest[0] ? image_find_digest(store, digest, ret_image, err)
+                      : image_find(store, &reference, ret_image, err);
     return r == -HUTCH_E_NOT_FOUND ? hutch_wrap(err, "image '%.150s': ", text) : r;
 }
 
@@ -139,18 +183,19 @@ static int remove_name(const struct image_store *store, const char *text,
                        char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err)
 {
     char path[STORE_REFERENCE_PATH_BYTES];
-    struct image_reference reference = {0};
-    bool is_digest = image_digest_is_valid(text);
-    int r = is_digest ? 0 : image_reference_parse(text, &reference, err);
+    struct image_reference reference;
+    int r = resolve(store, text, &reference, ret_digest, err);
     if (r < 0)
         return r;
-    ret_digest[0] = '\0';
+    if (ret_digest[0])
+        return remove_names(store, ret_digest, err);
     store_reference_path(&reference, path);
-    if (!is_digest)
-        r = store_read_reference(store, path, ret_digest, err);
-    if (!is_digest && (r != -HUTCH_E_NOT_FOUND || !reference.digest[0]))
-        return r == -HUTCH_E_NOT_FOUND ? r : store_remove_reference(store, &reference, err);
-    memcpy(ret_digest, is_digest ? text : reference.digest, IMAGE_DIGEST_BYTES);
+    r = store_read_reference(store, path, ret_digest, err);
+    if (r != -HUTCH_E_NOT_FOUND)
+        return store_remove_reference(store, &reference, err);
+    if (!reference.digest[0])
+        return r;
+    memcpy(ret_digest, reference.digest, IMAGE_DIGEST_BYTES);
     return remove_names(store, ret_digest, err);
 }
 
