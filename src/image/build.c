@@ -265,9 +265,10 @@ static int run_push(struct build *build, struct hutch_error *err)
     add_place(build, &words);
     add(&words, "push");
     add(&words, "--quiet");
-    add(&words, "--format=oci");
     add(&words, "%s", id);
-    add(&words, "oci:%s/out/image", build->place->path);
+    /* of the two, only the first compresses layers */
+    add(&words, "%s:%s/out/image", build->request->for_registry ? "oci" : "docker-archive",
+        build->place->path);
     int r = call(build, &words, hear_quietly, &status, err);
     if (r >= 0 && status)
         return hutch_fail(err, HUTCH_E_SYSTEM, 0, "take the built image out of buildah: %.300s",

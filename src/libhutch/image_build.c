@@ -94,13 +94,16 @@ static int build_it(const struct hutch_image_build *build, bool only_missing,
     int r = check_build(build, err);
     if (r < 0)
         return r;
-    struct build_request request = {build->directory,
-                                    build->dockerfile,
-                                    build->build_args,
-                                    options->platform,
-                                    build->no_cache,
-                                    tell_line,
-                                    options};
+    struct build_request request = {
+        .directory = build->directory,
+        .dockerfile = build->dockerfile,
+        .build_args = build->build_args,
+        .platform = options->platform,
+        .no_cache = build->no_cache,
+        .for_registry = !only_missing, /* the image of a named sandbox stays here */
+        .on_line = tell_line,
+        .context = options,
+    };
     r = build_check(&request, &buildah, err);
     if (r >= 0)
         r = build_place_enter(&place, tell_wait, options, err);

@@ -78,6 +78,8 @@ make_node() { # TAR OUT
     mkdir -p "$tree/usr/local/bin" "$tree/usr/local/lib/node_modules"
     cp "$(readlink -f "$(command -v node)")" "$tree/usr/local/bin/node"
     cp -r "$npm" "$tree/usr/local/lib/node_modules/npm"
+    ln -s ../lib/node_modules/npm/bin/npm-cli.js "$tree/usr/local/bin/npm"
+    ln -s ../lib/node_modules/npm/bin/npx-cli.js "$tree/usr/local/bin/npx"
     base_layout "$2" "$1" "$tree" || status=1
     rm -rf "$tree"
     return $status

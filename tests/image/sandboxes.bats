@@ -210,7 +210,7 @@ END
     hub_start
     cd "$WORK"
     named configs/sandboxes/box 'FROM busybox\nUSER user\n' <<<'labels: {kind: named}'
-    hutch create --name stays --sandbox box >/dev/null 2>"$WORK/said"
+    hutch create --name stays --disk 16m --sandbox box >/dev/null 2>"$WORK/said"
     same "who it is" 1234 "$(hutch exec stays -- id -u)"
     same "its label" named "$(hutch inspect stays | jq -r '.spec.labels.kind // .labels.kind')"
     hutch rm -f stays
