@@ -13,22 +13,30 @@
 #define FILLING_MODE 0700
 #define IMPLIED_MODE 0755
 
+/* Only what is not so already: a look is cheap, and a change is a transaction on the disk. */
 int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attributes *attributes)
 {
     const struct tar_unpack_options *options = unpack->options;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, attributes->mtime};
+    mode_t mode = attributes->mode & (options->keep_special ? 07777 : 0777);
     uid_t uid = attributes->uid;
     gid_t gid = attributes->gid;
+    struct stat info;
+    if (fstat(fd, &info) < 0)
+        return -1;
+    bool needs_mode = (info.st_mode & 07777) != mode;
     if (options->map_owner) {
         options->map_owner(options->context, &uid, &gid);
         if (!unpack_is_owner(uid, gid)) {
             errno = EINVAL;
             return -1;
         }
-        if (fchown(fd, uid, gid) < 0) /* before the mode: it takes set-id bits away */
+        bool needs_owner = info.st_uid != uid || info.st_gid != gid;
+        if (needs_owner && fchown(fd, uid, gid) < 0) /* takes set-id bits away */
             return -1;
+        needs_mode = needs_mode || (needs_owner && (mode & (S_ISUID | S_ISGID)));
     }
-    if (fchmod(fd, attributes->mode & (options->keep_special ? 07777 : 0777)) < 0)
+    if (needs_mode && fchmod(fd, mode) < 0)
         return -1;
     return futimens(fd, times);
 }

@@ -66,10 +66,12 @@ int unpack_content(struct unpack *unpack, int out, bool seekable)
 
 typedef int making(const struct unpack *unpack, int dir, const char *name);
 
+/* What is copied is nobody else's before it is whole. Nobody else sees the files of an archive with
+ * rules meanwhile, so they mostly have the right mode at once. */
 static int new_file(const struct unpack *unpack, int dir, const char *name)
 {
-    (void)unpack;
-    return openat(dir, name, NEW_FILE, NEW_MODE);
+    mode_t mode = unpack->options->rules ? unpack->reader.entry.attributes.mode & 0777 : 0;
+    return openat(dir, name, NEW_FILE, NEW_MODE | mode);
 }
 
 static int new_symlink(const struct unpack *unpack, int dir, const char *name)
