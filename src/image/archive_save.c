@@ -39,14 +39,11 @@ static struct save_image *find_saved(const struct save *save, const char *digest
 static int add_name(struct save_image *saved, const struct image_reference *reference,
                     struct hutch_error *err)
 {
-    char full[IMAGE_REFERENCE_BYTES], brief[IMAGE_REFERENCE_BYTES];
+    char full[IMAGE_REFERENCE_BYTES];
     image_reference_format(reference, full);
-    image_reference_format_short(reference, brief);
     if (reference->digest[0] || hutch_strlist_has(&saved->names, full))
         return 0;
-    if (hutch_strlist_add(&saved->names, full, err) < 0)
-        return -(int)err->code;
-    return hutch_strlist_add(&saved->short_names, brief, err);
+    return hutch_strlist_add(&saved->names, full, err);
 }
 
 static int add_image(struct save *save, const char *text, struct hutch_error *err)
@@ -60,7 +57,7 @@ static int add_image(struct save *save, const char *text, struct hutch_error *er
         return -(int)err->code;
     if (is_digest ? image_find_digest(save->store, text, &image, err) < 0
                   : image_find(save->store, &reference, &image, err) < 0)
-        return -(int)err->code;
+        return hutch_wrap(err, "image '%.150s': ", text);
     struct save_image *saved = find_saved(save, image.digest);
     if (!saved) {
         saved = &save->images[save->count++];
@@ -79,8 +76,9 @@ static void put_names(struct hutch_json_out *out, const struct save_image *saved
 {
     char name[128];
     hutch_json_open(out, "RepoTags", '[');
-    for (size_t i = 0; i < saved->short_names.count; i++)
-        hutch_json_string(out, NULL, saved->short_names.items[i]);
+    for (size_t i = 0; i < saved->names.count;
+         i++) /* in full: podman takes short ones for its own */
+        hutch_json_string(out, NULL, saved->names.items[i]);
     hutch_json_close(out, ']');
     hutch_json_open(out, "Layers", '[');
     for (size_t i = 0; i < saved->manifest.layer_count; i++) {
@@ -121,7 +119,6 @@ static void save_done(struct save *save)
         struct save_image *saved = &save->images[i];
         image_done(&saved->image);
         hutch_strlist_done(&saved->names);
-        hutch_strlist_done(&saved->short_names);
         hutch_strlist_done(&saved->diff_ids);
         manifest_done(&saved->manifest);
     }

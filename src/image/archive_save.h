@@ -13,7 +13,6 @@
 struct save_image {
     struct image image;
     struct hutch_strlist names; /* in full; none when it was asked for by its digest */
-    struct hutch_strlist short_names;
     struct manifest manifest;
     struct hutch_strlist diff_ids;
     uint64_t manifest_size;
