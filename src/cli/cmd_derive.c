@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
+#include "cli/snapshot_image.h"
 
 struct derive_request {
     bool root;
@@ -62,7 +63,10 @@ static int cmd_snapshot(const struct cli_verb *verb, int argc, char **argv)
     struct hutch_sandbox *sandbox = begin(verb, argc, argv, &request, 2, 2, &index, &status);
     if (!sandbox)
         return status;
-    return hutch_sandbox_snapshot(sandbox, argv[index + 1], &err) < 0 ? cli_report(&err) : 0;
+    int failed = hutch_sandbox_has_image(sandbox)
+                     ? cli_snapshot_image(argv[index], argv[index + 1], &err)
+                     : hutch_sandbox_snapshot(sandbox, argv[index + 1], &err);
+    return failed ? cli_report(&err) : 0;
 }
 
 static int list_change(void *userdata, const char *kind, const char *path)
@@ -156,8 +160,12 @@ const struct cli_verb cli_verb_fork = {
 const struct cli_verb cli_verb_snapshot = {
     .name = "snapshot",
     .group = "Files of a sandbox",
-    .summary = "Keep the files of a sandbox under a name, to be forked",
-    .usage = "NAME NEW",
+    .summary = "Keep the files of a sandbox under a name, or as an image",
+    .usage = "NAME NEW|REFERENCE",
+    .details =
+        "Of a sandbox made from an image this is a new image: the layers of the first and one\n"
+        "more with what the sandbox has changed. A sandbox that runs is paused meanwhile.\n"
+        "Of any other it is a sandbox that is stopped, to be forked again and again.\n",
     .run = cmd_snapshot,
 };
 

@@ -79,7 +79,8 @@ const struct cli_verb cli_image_import = {
     .name = "image import",
     .summary = "Make an image of one layer from a directory or a tar archive",
     .usage = "[FLAG]... DIRECTORY|ARCHIVE|- REFERENCE",
-    .details = "The archive may be compressed with gzip or zstd; '-' is standard input.\n",
+    .details =
+        "The archive may be compressed with gzip, zstd, xz or bzip2; '-' is standard input.\n",
     .options = import_options,
     .option_count = CLI_COUNT(import_options),
     .run = cmd_import,
@@ -128,9 +129,9 @@ static int parse_format(const char *text, enum hutch_image_format *ret_format,
 static int cmd_save(const struct cli_verb *verb, int argc, char **argv)
 {
     CLI_CLEANUP(cli_out_file_done) struct cli_out_file file = {.fd = -1};
-    struct file_request request = {.format = "docker"};
+    struct file_request request = {.format = "oci"};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    enum hutch_image_format format = HUTCH_IMAGE_DOCKER;
+    enum hutch_image_format format = HUTCH_IMAGE_OCI;
     int index = 0, status = 0;
     if (!begin(verb, argc, argv, &request, (struct cli_count){1, 0}, &index, &status))
         return status;
@@ -147,9 +148,9 @@ static const struct cli_option save_options[] = {
     {.name = "format",
      .kind = CLI_OPTION_TEXT,
      .offset = offsetof(struct file_request, format),
-     .metavar = "docker|oci",
-     .default_text = "docker",
-     .help = "As 'docker save' writes it, or an OCI layout."},
+     .metavar = "oci|docker",
+     .default_text = "oci",
+     .help = "An OCI layout, or as Docker before version 25 writes it."},
     OUTPUT_OPTION,
 };
 

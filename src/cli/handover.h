@@ -9,5 +9,7 @@
 
 /* Returns 0 when this program can do the call itself; does not return when it handed it over. */
 int cli_handover(char **argv, struct hutch_error *err);
+/* The small program alone has this: for what shows only later. Returns when it failed. */
+int cli_handover_now(char *const *argv, struct hutch_error *err);
 
 #endif

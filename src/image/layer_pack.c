@@ -10,6 +10,10 @@
 
 #include "image/layer_rules.h"
 
+/* docker and podman cannot write a layer with sparse files a second time as it was, and then refuse
+ * to save or push it. Zeros cost nothing in gzip; but a file may claim any size. */
+#define WHOLE_BYTES (UINT64_C(1) << 30)
+
 static bool is_whiteout(const struct stat *info)
 {
     return S_ISCHR(info->st_mode) && info->st_rdev == makedev(0, 0);
@@ -108,6 +112,7 @@ int layer_pack(const struct layer_pack_options *options, struct layer_packed *re
         .path = ".",
         .map_owner = map_owner,
         .context = &work,
+        .whole_until = WHOLE_BYTES,
         .write = write_archive,
         .rules = &layer_pack_rules,
     };

@@ -62,9 +62,12 @@ static bool needs_full(char **argv)
 
 int cli_handover(char **argv, struct hutch_error *err)
 {
+    return needs_full(argv) ? cli_handover_now(argv, err) : 0;
+}
+
+int cli_handover_now(char *const *argv, struct hutch_error *err)
+{
     char self[PATH_MAX];
-    if (!needs_full(argv))
-        return 0;
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length < 0)
         return cli_fail(err, HUTCH_E_SYSTEM, "find hutch's own directory: %s", strerror(errno));

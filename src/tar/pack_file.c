@@ -115,7 +115,7 @@ int pack_file(struct pack *pack, int fd, const struct stat *info)
     uint64_t size = (uint64_t)info->st_size;
     struct sparse sparse = {0};
     int status;
-    if ((uint64_t)info->st_blocks * 512 >= size)
+    if ((uint64_t)info->st_blocks * 512 >= size || size <= pack->options->whole_until)
         return send_whole(pack, fd, info);
     if (find_regions(&sparse.regions, fd, size) < 0)
         status = pack_fail(pack, TAR_MEMORY, errno);

@@ -23,6 +23,10 @@ HOSTILE=$TOP/tests/image/archive_hostile.py
 
 @test "no flaw of an archive gets through" {
     local flaw wrong=0
+    "$PYTHON" "$HOSTILE" "$WORK/good" good-oci
+    chmod a+r "$WORK/good"
+    call image load -q "$WORK/good"
+    same "exit status of the good one" 0 "$status"
     for flaw in $("$PYTHON" "$HOSTILE" list); do
         case $flaw in good-* | layout-good) continue ;; esac
         "$PYTHON" "$HOSTILE" "$WORK/$flaw" "$flaw"
@@ -76,6 +80,7 @@ HOSTILE=$TOP/tests/image/archive_hostile.py
     "$PYTHON" "$HOSTILE" "$WORK/good" good-oci
     chmod a+r "$WORK/good"
     call image load -q "$WORK/good"
+    same "exit status of the good one" 0 "$status"
     digest=$(hutch image inspect hostile:1 | jq -r '.digest // .Digest')
     for try in $(seq 1 60); do
         rm -rf "$HUTCH_HOME/lib/images"

@@ -11,6 +11,7 @@ teardown() {
     local status=0
     hutch rm -f box >/dev/null 2>&1 || true
     rm -rf "$HUTCH_HOME/lib/images"
+    [ -n "$NEEDS_GC" ] || release_pool || status=1
     teardown_world || status=1
     return $status
 }
