@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "image_world.h"
+#include "util/fs.h"
 
 #define ROUNDS 300
 #define IMAGES 5
@@ -228,12 +229,26 @@ static void who_uses_an_image_keeps_it(void **state)
 
 /* ---- a full disk ---- */
 
+/* Who may not mount may where it is root. */
+static int enter_namespaces(void)
+{
+    char uids[32], gids[32];
+    if (geteuid() == 0)
+        return unshare(CLONE_NEWNS);
+    (void)snprintf(uids, sizeof(uids), "0 %u 1", (unsigned)geteuid());
+    (void)snprintf(gids, sizeof(gids), "0 %u 1", (unsigned)getegid());
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
+        hutch_write_at(AT_FDCWD, "/proc/self/setgroups", "deny") < 0 ||
+        hutch_write_at(AT_FDCWD, "/proc/self/gid_map", gids) < 0)
+        return -1;
+    return hutch_write_at(AT_FDCWD, "/proc/self/uid_map", uids);
+}
+
 static int in_small_world(void)
 {
     struct world small;
     struct hutch_error err = HUTCH_ERROR_INIT;
-    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
-        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+    if (enter_namespaces() < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", "/mnt", "tmpfs", MS_NODEV | MS_NOSUID, "size=144k,mode=700") < 0)
         return 77;
     if (world_make(&small, "/mnt") < 0)
