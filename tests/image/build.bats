@@ -104,7 +104,7 @@ END
 # a comment
 ARG BASE=busybox
 FROM scratch AS first
-COPY Dockerfile /a
+COPY data /a
 
 FROM $BASE
 COPY --from=first \
@@ -114,6 +114,7 @@ RUN echo fine
 RUN echo this is why >&2; exit 3
 RUN echo never
 END
+    echo content >"$WORK/app/data"
     build -t app "$WORK/app"
     same "exit status" 125 "$status"
     grep -qx 'this is why' "$WORK/said"
@@ -156,7 +157,7 @@ END
     refused 125 "there is no '.*/empty/Dockerfile'.*-f FILE"
     build "$WORK/nowhere"
     refused 125 "nowhere.*No such file"
-    build "$WORK/app/Dockerfile"
+    build -t app "$WORK/app/Dockerfile"
     refused 125 "is no directory"
     build -t 'App:1' "$WORK/app"
     refused 125 "App"

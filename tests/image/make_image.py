@@ -84,8 +84,8 @@ def make(options):
     system, architecture, *variant = options.platform.split("/")
     config = {"created": "2024-01-02T03:04:05Z", "os": system, "architecture": architecture,
               "config": json.loads(options.config), "rootfs": {"type": "layers", "diff_ids": diff_ids},
-              # without it, buildah takes the image and then cannot commit what it builds on it
-              "history": [{"created_by": os.path.basename(source)} for source in options.layer]}
+              # without it buildah cannot commit what it builds on the image, and without times it finds nothing in its cache
+              "history": [{"created": "2024-01-02T03:04:05Z", "created_by": os.path.basename(source)} for source in options.layer]}
     if variant:
         config["variant"] = variant[0]
     manifest = {"schemaVersion": 2, "mediaType": types["manifest"],
