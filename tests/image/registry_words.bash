@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 
-REGISTRYTOOL=$TOP/build/tests/image/registrytool
+: "${REGISTRYTOOL:=$TOP/build/tests/image/registrytool}"
 
 # As the test's user; $status, $WORK/out, $WORK/said.
 tool() { # VERB WORD...
