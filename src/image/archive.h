@@ -38,7 +38,7 @@ bool archive_has(const struct archive *archive, const char *name);
 int archive_find(const struct archive *archive, const char *name, struct archive_file *ret_file,
                  struct hutch_error *err) HUTCH_MUST_CHECK;
 /* A layer_source: the context is the struct archive_file. */
-ssize_t archive_file_read(void *file, void *buffer, size_t size, struct hutch_error *err);
+ssize_t archive_file_read(void *context, void *buffer, size_t size, struct hutch_error *err);
 void archive_file_done(struct archive_file *file);
 /* A whole small one. */
 int archive_read_text(const struct archive *archive, const char *name, size_t ceiling,

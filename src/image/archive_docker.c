@@ -22,7 +22,8 @@ static int check_config_name(const char *name, const char *text, size_t length,
     size_t stem = strspn(last, "0123456789abcdef");
     if (hash_of(text, length, digest, err) < 0)
         return -(int)err->code;
-    if (stem != strlen(IMAGE_DIGEST_HEX(digest)) || (last[stem] && strcmp(last + stem, ".json")))
+    if (stem != strlen(IMAGE_DIGEST_HEX(digest)) ||
+        (last[stem] && strcmp(last + stem, ".json") != 0))
         return 0;
     if (strncmp(last, IMAGE_DIGEST_HEX(digest), stem) != 0)
         return hutch_fail(err, HUTCH_E_INVALID, 0,

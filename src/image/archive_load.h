@@ -40,7 +40,7 @@ struct load_image {
     size_t layer_count;
     const struct hutch_strlist *names;
 };
-int load_image(struct load *load, const struct load_image *image,
+int load_image(struct load *load, const struct load_image *source,
                struct hutch_error *err) HUTCH_MUST_CHECK;
 /* Its names, or the one that the caller gave for one without; every one is a good reference. */
 int load_settle_names(struct load *load, struct hutch_strlist *names,

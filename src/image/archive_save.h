@@ -56,7 +56,7 @@ int save_stream(struct save *save, const struct save_file *file,
 bool save_has(const struct save *save, const char *name);
 
 /* A layer_source: the context is an int, a descriptor. */
-ssize_t save_read_fd(void *fd, void *buffer, size_t size, struct hutch_error *err);
+ssize_t save_read_fd(void *context, void *buffer, size_t size, struct hutch_error *err);
 
 /* manifest.json as docker reads it: names of files for an image's configuration and layers. */
 typedef void save_name(char *ret_name, size_t size, const char *digest);

@@ -52,13 +52,13 @@ static int count_bytes(const struct save *save, const char *digest, uint64_t *re
                        struct hutch_error *err)
 {
     hutch_cleanup(layer_close) struct layer layer = {.fd = HUTCH_NO_FD};
-    hutch_autofree char *buffer = malloc(COUNT_BYTES);
     uint64_t size = 0;
     ssize_t got = 0;
-    if (!buffer)
-        return hutch_fail_nomem(err);
     if (layer_open(save, digest, &layer, err) < 0)
         return -(int)err->code;
+    hutch_autofree char *buffer = malloc(COUNT_BYTES);
+    if (!buffer)
+        return hutch_fail_nomem(err);
     while ((got = layer_read(&layer, buffer, COUNT_BYTES, err)) > 0)
         size += (uint64_t)got;
     *ret_size = size;

@@ -194,7 +194,7 @@ ssize_t expand_read(void *context, void *buffer, size_t size, struct hutch_error
                                   : read_plain(expand, buffer, size);
     if (got < 0)
         return hutch_fail_errno(err, errno, "read the archive");
-    if (got == 0 && expand->pid)
+    if (got == 0 && expand->program && expand->pid)
         return check_end(expand, err);
     return got;
 }

@@ -11,7 +11,7 @@ struct expand;
 /* The descriptor is borrowed. */
 int expand_new(int fd, struct expand **ret_expand, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* A layer_source: the context is the struct expand. */
-ssize_t expand_read(void *expand, void *buffer, size_t size, struct hutch_error *err);
+ssize_t expand_read(void *context, void *buffer, size_t size, struct hutch_error *err);
 void expand_free(struct expand *expand);
 
 #endif

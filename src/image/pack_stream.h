@@ -13,7 +13,7 @@ int pack_stream_new(const struct layer_pack_options *options, struct pack_stream
                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* A layer_source: the context is the struct pack_stream. Its end is that of a good layer: a failure
  * of the packing is a failure to read. */
-ssize_t pack_stream_read(void *stream, void *buffer, size_t size, struct hutch_error *err);
+ssize_t pack_stream_read(void *context, void *buffer, size_t size, struct hutch_error *err);
 void pack_stream_free(struct pack_stream *stream);
 
 #endif

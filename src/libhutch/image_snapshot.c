@@ -14,6 +14,11 @@
 #include "libhutch/scratch.h"
 #include "util/own.h"
 
+struct request {
+    const char *reference;
+    const struct hutch_image_options *options;
+};
+
 static void owner_inside(void *context, uid_t *uid, gid_t *gid)
 {
     identity_to_inside(context, uid, gid);
@@ -21,7 +26,7 @@ static void owner_inside(void *context, uid_t *uid, gid_t *gid)
 
 /* With the sandbox held: its upper directory as one more layer. */
 static int commit_upper(struct hutch_sandbox *sandbox, const struct hutch_spec *spec,
-                        struct image_use *image, struct commit *commit,
+                        struct image_use *image, const struct request *request,
                         char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err)
 {
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist made = {0};
@@ -32,17 +37,20 @@ static int commit_upper(struct hutch_sandbox *sandbox, const struct hutch_spec *
     hutch_autofd int upper = derive_open_upper(sandbox, err);
     if (upper < 0 || derive_made_files(spec, image, &identity, upper, &made, err) < 0)
         return -(int)err->code;
-    commit->store = &image->store;
-    commit->base = &image->image;
-    commit->upper = (struct layer_pack_options){.dir = upper,
-                                                .is_overlay = true,
-                                                .without = &made,
-                                                .map_owner = owner_inside,
-                                                .context = &identity};
-    return commit_image(commit, ret_digest, err);
+    const struct commit commit = {.store = &image->store,
+                                  .base = &image->image,
+                                  .reference = request->reference,
+                                  .created_by = "hutch snapshot",
+                                  .upper = {.dir = upper,
+                                            .is_overlay = true,
+                                            .without = &made,
+                                            .map_owner = owner_inside,
+                                            .context = &identity},
+                                  .options = request->options};
+    return commit_image(&commit, ret_digest, err);
 }
 
-static int snapshot(struct hutch_sandbox *sandbox, struct commit *commit,
+static int snapshot(struct hutch_sandbox *sandbox, const struct request *request,
                     char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err)
 {
     hutch_cleanup(image_use_done) struct image_use image = IMAGE_USE_INIT;
@@ -59,7 +67,7 @@ static int snapshot(struct hutch_sandbox *sandbox, struct commit *commit,
     if (status == 0)
         status = derive_hold(sandbox, err);
     if (status == 0)
-        status = commit_upper(sandbox, spec, &image, commit, ret_digest, err);
+        status = commit_upper(sandbox, spec, &image, request, ret_digest, err);
     hutch_spec_free(spec);
     return status;
 }
@@ -68,8 +76,7 @@ int hutch_image_snapshot(const char *name, const char *reference,
                          const struct hutch_image_options *options,
                          char ret_digest[HUTCH_IMAGE_DIGEST_BYTES], struct hutch_error *err)
 {
-    struct commit commit = {
-        .reference = reference, .created_by = "hutch snapshot", .options = options};
+    const struct request request = {reference, options};
     struct image_reference parsed;
     struct hutch_sandbox *sandbox = NULL;
     char digest[IMAGE_DIGEST_BYTES];
@@ -78,7 +85,7 @@ int hutch_image_snapshot(const char *name, const char *reference,
     if (image_reference_parse(reference, &parsed, err) < 0 ||
         lifecycle_open(name, &sandbox, err) < 0)
         return -(int)err->code;
-    int status = snapshot(sandbox, &commit, digest, err);
+    int status = snapshot(sandbox, &request, digest, err);
     hutch_sandbox_free(sandbox);
     if (status == 0)
         memcpy(ret_digest, digest, sizeof(digest));

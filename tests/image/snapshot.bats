@@ -21,6 +21,7 @@ box() { # FLAG...
     mkdir -p "$WORK/root/dir/old"
     echo old >"$WORK/root/dir/old/file"
     echo hidden >"$WORK/root/dir/gone"
+    chmod 0777 "$WORK/root/dir"
     [ "$HUTCH_TEST_AS" = root ] || chown -R "$TEST_UID:$TEST_UID" "$WORK/root/dir"
     call image import -q "$WORK/root" base:1
     same "exit status of import" 0 "$status"
@@ -100,6 +101,24 @@ script='busybox=/bin/busybox; $busybox rm /dir/gone; $busybox rm -r /dir/old; $b
     done
     hutch image prune >/dev/null
     same "left" "" "$(cd "$HUTCH_HOME/lib/images" && find tmp partial -mindepth 1)"
+}
+
+@test "whoever cannot pause a sandbox stops it first, and then it is the same for everybody" {
+    box
+    inside box 'echo step >/tmp/step; /bin/busybox rm -f /dir/gone'
+    call snapshot box snap/one:1
+    if [ "$status" != 0 ]; then
+        same "who cannot pause" user "$HUTCH_TEST_AS"
+        refused "one that runs" "hutch stop box"
+        call stop box
+        call snapshot box snap/one:1
+    fi
+    same "exit status" 0 "$status"
+    hutch image export snap/one:1 | tar --numeric-owner -tvf - >"$WORK/list"
+    grep -q ' \./tmp/step$' "$WORK/list"
+    not grep -q ' \./dir/gone$' "$WORK/list"
+    plain --image snap/one:1 -- /bin/cat /tmp/step
+    same "what a run sees" step "$(cat "$WORK/out")"
 }
 
 @test "bad names, a sandbox that is not there, and one without an image" {
