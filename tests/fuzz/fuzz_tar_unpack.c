@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fuzz_tar.h"
 #include "tar/tar.h"
 #include "util/remove_tree.h"
 
@@ -67,19 +68,6 @@ static void unpack(int place, int archive, unsigned flags)
     check_failure(status, &failure);
 }
 
-static void put_checksums(uint8_t *archive, size_t size)
-{
-    for (size_t at = 0; at + 512 <= size; at += 512) {
-        unsigned sum = 8 * ' ';
-        char text[8];
-        for (size_t i = 0; i < 512; i++)
-            sum += i >= 148 && i < 156 ? 0 : archive[at + i];
-        (void)snprintf(text, sizeof(text), "%06o", sum);
-        if (sum != 8 * ' ')
-            memcpy(archive + at + 148, text, sizeof(text));
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[] = "/dev/shm/hutch-fuzz-tar-XXXXXX";
@@ -92,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(bytes, "out of memory");
     memcpy(bytes, data + 1, size - 1);
     if (data[0] & 32)
-        put_checksums(bytes, size - 1);
+        fuzz_put_checksums(bytes, size - 1);
     REQUIRE(archive >= 0 && write(archive, bytes, size - 1) == (ssize_t)(size - 1), "archive");
     unpack(place, archive, data[0]);
     clear_place(place);

@@ -261,6 +261,28 @@ def check_owners():
     refused("negative owner", file(b"a", uid=base256(-1, 8)) + END, "makes no sense")
 
 
+def check_ordinary():
+    """Everything is the user's own, also what its mode closes to the user."""
+    if not HAS_ALL_OWNERS:
+        return
+    closed = (directory(b"a", mode=0) + directory(b"b", mode=0o500) + file(b"a/x", mode=0) + file(b"b/y", uid=octal(5, 8)) +
+              directory(b"a", mode=0o111) + directory(b"c", mode=0) + file(b"c/d/z") + file(b"b/.wh..wh..opq", b"") +
+              pax(attribute(b"user.a", b"1"), attribute(b"trusted.b", b"2")) + file(b"r", mode=0o444) + file(b"c/.wh.gone", b"") +
+              hardlink(b"b/link", b"a/x") + header(b"dev/null", b"3") + END)
+    make_world()
+    shutil.copy(LAYERTOOL, "layertool")
+    os.chown("world/target", 65534, 65534)
+    done = subprocess.run(["./layertool", "unpack", "world/target"], input=closed, capture_output=True, check=False, user=65534,
+                          group=65534, extra_groups=[])
+    assert done.returncode == 0, done.stderr
+    check_world("ordinary")
+    modes = {name: stat.S_IMODE(os.lstat("world/target/" + name).st_mode) for name in ["a", "b", "c", "a/x", "c/d", "r"]}
+    assert modes == {"a": 0o111, "b": 0o500, "c": 0, "a/x": 0, "c/d": 0o755, "r": 0o444}, modes
+    assert os.stat("world/target/b/y").st_uid == 65534 and os.listxattr("world/target/r") == ["user.a"]
+    assert is_opaque("world/target/b") and is_whiteout("world/target/c/gone")
+    print("taken: by an ordinary user", flush=True)
+
+
 def check_times():
     for text, expected in [(b"-1.5", -1_500_000_000), (b"1234.123456789", 1_234_123_456_789), (b"0", 0), (b"-86400", -86400 * 10**9)]:
         taken(f"time {text}", pax(record(b"mtime", text)) + file(b"a") + pax(record(b"mtime", text)) + directory(b"d") +
@@ -406,7 +428,7 @@ def check_bombs():
 def main():
     os.umask(0o022)
     for check in [check_names, check_bad_whiteouts, check_whiteouts, check_duplicates, check_returns, check_links, check_kinds,
-                  check_owners, check_times, check_xattrs, check_compression, check_truncation, check_damage, check_bombs]:
+                  check_owners, check_ordinary, check_times, check_xattrs, check_compression, check_truncation, check_damage, check_bombs]:
         check()
 
 
