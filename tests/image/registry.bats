@@ -330,3 +330,24 @@ END
     fails "unavailable: .*nobody answers" push example.com/busybox:1 127.0.0.1:1/x
     rm -rf "$HUTCH_HOME/lib/images"
 }
+
+# --- the command ------------------------------------------------------------------------------------------------------------
+
+@test "hutch image login, push, pull, logout: a sandbox runs on what has gone through a registry" {
+    local digest
+    registry_start r token
+    hutch image load -q --name example.com/busybox:1 "$(busybox_image)"
+    printf '%s\n' "$USER_PASSWORD" | hutch image login -u "$USER_NAME" --password-stdin "$REGISTRY"
+    hutch image push -q example.com/busybox:1 "$REGISTRY/team/busybox:1"
+    hutch image rm example.com/busybox:1
+    hutch image prune >/dev/null
+    digest=$(hutch image pull -q "$REGISTRY/team/busybox:1")
+    [ "$digest" = "$(manifest_digest_of "$(busybox_image)")" ]
+    [ "$(hutch run --image "$REGISTRY/team/busybox:1" -- sh -c 'echo "$FROM_IMAGE"')" = yes ]
+    hutch image logout "$REGISTRY"
+    hutch image rm "$REGISTRY/team/busybox:1"
+    run hutch image pull "$REGISTRY/team/busybox:1"
+    [ "$status" -eq 125 ]
+    grep -q "hutch image login $REGISTRY" <<<"$output"
+    rm -rf "$HUTCH_HOME/lib/images"
+}
