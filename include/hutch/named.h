@@ -23,8 +23,8 @@ struct hutch_named_options {
     void *userdata;
     bool no_build; /* only learn which image it would be */
 };
-#define HUTCH_NAMED_OPTIONS_INIT                                    \
-    {                                                               \
+#define HUTCH_NAMED_OPTIONS_INIT                                           \
+    {                                                                      \
         sizeof(struct hutch_named_options), NULL, NULL, NULL, NULL, false, \
     }
 

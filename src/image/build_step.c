@@ -14,7 +14,8 @@ bool build_step_hear(struct build_step *step, const char *line)
     if (sscanf(line, "[%u/%u] %n", &stage, &of, &used) == 2)
         line += used;
     used = 0;
-    if (sscanf(line, "STEP %u/%u: %n", &number, &of, &used) != 2 || !used || !stage || !number)
+    if (sscanf(line, "STEP %u/%u: %n", &number, &of, &used) != 2 || !used || !stage || !number ||
+        number > of)
         return false;
     step->stage = stage;
     step->number = number;

@@ -17,7 +17,9 @@ named() { # DIRECTORY [DOCKERFILE]
     [ "$HUTCH_TEST_AS" = root ] || chown -R "$TEST_UID:$TEST_UID" "$1"
 }
 
+# shellcheck disable=SC2153
 built() { grep -q '^STEP' "$WORK/said"; }
+not_built() { if built; then return 1; fi; }
 image_names() { (cd "$HUTCH_HOME/lib/images/refs" && find . -type f | sort); }
 
 # --- finding ----------------------------------------------------------------------------------------------------------------
@@ -145,11 +147,11 @@ END
     same "what it says" "one 1234 b" "$(tr '\n' ' ' <"$WORK/out" | sed 's/ $//')"
     first=$(image_names)
     plain --sandbox box -- cat /data/file
-    ! built
+    not_built
     same "what hutch says" "" "$(cat "$WORK/said")"
     touch -d @0 $box/data/file # a time is nothing
     plain --sandbox box -- cat /data/file
-    ! built
+    not_built
     echo two >$box/data/file
     touch -d @0 $box/data/file
     plain --sandbox box -- cat /data/file
@@ -169,10 +171,10 @@ END
     plain --sandbox box --sandbox-dir "$WORK" -- cat /data/renamed
     built
     plain --sandbox box -- true
-    ! built
+    not_built
     same "names of images" 2 "$(image_names | wc -l)"
     plain --sandbox box --dry-run --build-arg X=1 -- true
-    ! built
+    not_built
     same "the image" "hutch.local/sandbox/box" "$(jq -r .image "$WORK/out" | cut -d : -f 1)"
 }
 
@@ -242,7 +244,7 @@ END
     grep -q '^1 passed' "$WORK/out"
     grep -qE '^TOTAL +[0-9]+ +0 +100%' "$WORK/out"
     shipped python "${args[@]}" -- sh -c 'id -un; pwd; python -c "import sys; print(sys.version_info[:2])"; touch here && echo writable'
-    ! built
+    not_built
     same "what it is" "sandbox /workspace (3, 11) writable" "$(tr '\n' ' ' <"$WORK/out" | sed 's/ $//')"
     result --sandbox python "${args[@]}" --timeout 1s -- sleep 30
     same "the flag's timeout" timeout "$(field .reason)"

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which line of a Dockerfile a step of a build is. */
+#include "unit.h"
+
+#include "image/build_step.h"
+#include "util/own.h"
+
+static void announcements_are_told_from_other_lines(void **state)
+{
+    static const char *const others[] = {
+        "",
+        "STEP",
+        "STEP 1/2",
+        "STEP x/2: RUN a",
+        "step 1/2: RUN a",
+        "[1/2] ",
+        "[1/2] RUN a",
+        "STEP 0/2: RUN",
+        "STEP -1/2: ",
+        " STEP 1/2: RUN a",
+        "RUN STEP 1",
+        "-->STEP 1/2: a",
+        "[0/1] STEP 1/1: RUN a",
+    };
+    struct build_step step = {0};
+    (void)state;
+    for (size_t i = 0; i < HUTCH_COUNT(others); i++)
+        assert_false(build_step_hear(&step, others[i]));
+    assert_int_equal(step.stage, 0);
+    assert_true(build_step_hear(&step, "STEP 3/12: RUN make all"));
+    assert_int_equal(step.stage, 1);
+    assert_int_equal(step.number, 3);
+    assert_string_equal(step.text, "RUN make all");
+    assert_true(build_step_hear(&step, "[2/3] STEP 1/4: FROM scratch"));
+    assert_int_equal(step.stage, 2);
+    assert_int_equal(step.number, 1);
+}
+
+static unsigned line_of(const char *announcement, const char *dockerfile)
+{
+    struct build_step step = {0};
+    assert_true(build_step_hear(&step, announcement));
+    return build_step_line(&step, dockerfile);
+}
+
+static void lines_are_found_between_comments_and_continuations(void **state)
+{
+    static const char text[] = "# syntax\n"
+                               "ARG BASE\n"
+                               "FROM $BASE\n"
+                               "\n"
+                               "run a && \\\n"
+                               "    # within\n"
+                               "\n"
+                               "    b\n"
+                               "  COPY x y\r\n"
+                               "CMD [\"a\"]";
+    (void)state;
+    assert_int_equal(line_of("STEP 1/4: FROM base", text), 3);
+    assert_int_equal(line_of("STEP 2/4: RUN a &&     b", text), 5);
+    assert_int_equal(line_of("STEP 3/4: COPY x y", text), 9);
+    assert_int_equal(line_of("STEP 4/4: CMD [\"a\"]", text), 10);
+}
+
+static void stages_count_their_own_steps(void **state)
+{
+    static const char text[] = "FROM a AS first\nRUN one\nFROM b\nRUN two\nRUN three\n";
+    (void)state;
+    assert_int_equal(line_of("[1/2] STEP 2/2: RUN one", text), 2);
+    assert_int_equal(line_of("[2/2] STEP 1/3: FROM b", text), 3);
+    assert_int_equal(line_of("[2/2] STEP 3/3: RUN three", text), 5);
+}
+
+static void what_does_not_fit_has_no_line(void **state)
+{
+    struct build_step none = {0};
+    (void)state;
+    assert_int_equal(build_step_line(&none, "FROM a\n"), 0);
+    assert_int_equal(line_of("STEP 1/1: FROM a", ""), 0);
+    assert_int_equal(line_of("STEP 2/2: RUN x", "FROM a\n"), 0);
+    assert_int_equal(line_of("STEP 2/2: RUN x", "FROM a\nCOPY a b\n"), 0);
+    assert_int_equal(line_of("STEP 2/2: RUN x", "FROM a\nRUNX x\n"), 0);
+    assert_int_equal(line_of("[3/3] STEP 1/1: FROM x", "FROM a\nFROM b\n"), 0);
+    assert_int_equal(line_of("STEP 2/2: RUN x", "FROM a\nRUN x \\"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(announcements_are_told_from_other_lines),
+        cmocka_unit_test(lines_are_found_between_comments_and_continuations),
+        cmocka_unit_test(stages_count_their_own_steps),
+        cmocka_unit_test(what_does_not_fit_has_no_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
