@@ -275,12 +275,12 @@ int image_open_directory(const struct image_store *store, const struct image *im
     hutch_cleanup(walk_done) struct walk walk = {.store = store, .image = image, .err = err};
     hutch_autofd int fd = HUTCH_NO_FD;
     int r = walk_path(&walk, path, &fd);
-    if (r >= 0 && (fd >= 0 || !walk.here.count))
-        r = hutch_fail(err, HUTCH_E_NOT_FOUND, ENOTDIR, "it is no directory in the image");
-    if (r < 0) {
-        hutch_wrap(err, "'%.100s': ", path);
-        return r;
+    if (r >= 0 && fd < 0 && walk.here.count) {
+        memcpy(ret_resolved, walk.resolved, sizeof(walk.resolved));
+        return HUTCH_TAKE_FD(walk.here.fds[0]);
     }
-    memcpy(ret_resolved, walk.resolved, sizeof(walk.resolved));
-    return HUTCH_TAKE_FD(walk.here.fds[0]);
+    if (r >= 0)
+        r = hutch_fail(err, HUTCH_E_NOT_FOUND, ENOTDIR, "it is no directory in the image");
+    hutch_wrap(err, "'%.100s': ", path);
+    return r;
 }

@@ -22,7 +22,7 @@
 /* Where the kernel does not tell, every boot is the same one and nothing is ever compared. */
 static void read_boot(char ret_boot[BOOT_BYTES])
 {
-    if (hutch_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret_boot, BOOT_BYTES) < 0)
+    if (store_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret_boot, BOOT_BYTES) < 0)
         ret_boot[0] = '\0';
     ret_boot[strcspn(ret_boot, "\n")] = '\0';
 }
@@ -106,7 +106,7 @@ static int check_former(const struct image_store *store, int notes, const char *
 int settle_check(const struct image_store *store, struct hutch_error *err)
 {
     char boot[BOOT_BYTES], noted[BOOT_BYTES];
-    ssize_t length = hutch_read_at(store->dir, NOTES, noted, sizeof(noted));
+    ssize_t length = store_read_small(store->dir, NOTES, noted, sizeof(noted));
     if (length < 0 && errno == ENOENT)
         return 0;
     if (length < 0)

@@ -12,7 +12,6 @@
 #include "image/record.h"
 #include "image/settle.h"
 #include "image/store_files.h"
-#include "util/fs.h"
 #include "util/own.h"
 #include "util/state_dir.h"
 
@@ -24,6 +23,15 @@ int store_lock(int fd, short type, off_t byte, bool waits)
         r = fcntl(fd, waits ? F_OFD_SETLKW : F_OFD_SETLK, &range);
     while (r < 0 && errno == EINTR);
     return r;
+}
+
+ssize_t store_read_small(int dir, const char *path, char *buffer, size_t size)
+{
+    hutch_autofd int fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, buffer, size - 1);
+    if (length >= 0)
+        buffer[length] = '\0';
+    return length;
 }
 
 /* ---- the directory ---- */
@@ -81,7 +89,7 @@ int store_read_reference(const struct image_store *store, const char *path,
                          char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err)
 {
     char text[IMAGE_DIGEST_BYTES + 8];
-    ssize_t length = store->dir < 0 ? -1 : hutch_read_at(store->dir, path, text, sizeof(text));
+    ssize_t length = store->dir < 0 ? -1 : store_read_small(store->dir, path, text, sizeof(text));
     if (length < 0 && (store->dir < 0 || errno == ENOENT || errno == ENOTDIR))
         return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT, "there is no such image here");
     if (length < 0)

@@ -23,6 +23,9 @@ int store_read_reference(const struct image_store *store, const char *path,
 /* Opens a record and reads it, without a lock and without looking at its layers. */
 int store_read_record(int fd, struct image *image, struct hutch_error *err) HUTCH_MUST_CHECK;
 
+/* As hutch_read_at, of a file that one read gives whole: this is the way of every run. */
+ssize_t store_read_small(int dir, const char *path, char *buffer, size_t size);
+
 /* F_RDLCK, F_WRLCK or F_UNLCK on one byte of the file: open file description locks, which end with
  * the last copy of the descriptor, however that ends. Returns 0, or -1 with errno. */
 int store_lock(int fd, short type, off_t byte, bool waits);

@@ -158,8 +158,8 @@ static inline int world_add_unlocked(const struct world *world, unsigned number,
         if (r >= 0)
             r = world_add_layer(world, i, digests[i], names[i], err);
     }
-    for (unsigned i = WORLD_LAYERS; r >= 0 && i-- > 0;)
-        r = hutch_strlist_add(&image.layers, names[i], err);
+    for (unsigned i = 0; r >= 0 && i < WORLD_LAYERS; i++) /* the topmost first */
+        r = hutch_strlist_add(&image.layers, names[WORLD_LAYERS - 1 - i], err);
     if (r >= 0)
         r = world_add_documents(world, digests, &image, err);
     if (r >= 0)

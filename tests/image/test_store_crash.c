@@ -162,7 +162,7 @@ static void several_who_add_the_same_share_the_work(void **state)
             children[i] = fork();
             assert_true(children[i] >= 0);
             if (children[i] == 0)
-                _exit(world_add(world, round, NULL, &err) < 0);
+                _exit(-world_add(world, round, NULL, &err));
         }
         wait_for_all(children, WRITERS);
         assert_int_equal(check_names(world), 1);
@@ -186,7 +186,7 @@ static void a_prune_takes_nothing_from_who_adds(void **state)
             for (unsigned round = 0; r >= 0 && round < 60; round++)
                 r = i == 0 ? try_prune(world, round % 2, &pruned, &err)
                            : world_add(world, i, NULL, &err);
-            _exit(r < 0);
+            _exit(-r);
         }
     }
     wait_for_all(children, WRITERS);
@@ -246,7 +246,7 @@ static int enter_namespaces(void)
 
 static int in_small_world(void)
 {
-    struct world small;
+    struct world small = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     if (enter_namespaces() < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", "/mnt", "tmpfs", MS_NODEV | MS_NOSUID, "size=144k,mode=700") < 0)
