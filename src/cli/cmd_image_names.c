@@ -63,8 +63,9 @@ const struct cli_verb cli_image_rm = {
     .name = "image rm",
     .summary = "Take a name away, and what nothing else needs of its image",
     .usage = "REFERENCE...",
-    .details = "By digest, every name of the image goes. What a run or a sandbox uses, also one that "
-               "is stopped, stays until nothing uses it; 'hutch image prune' removes it then.\n",
+    .details =
+        "By digest, every name of the image goes. What a run or a sandbox uses, also one that "
+        "is stopped, stays until nothing uses it; 'hutch image prune' removes it then.\n",
     .run = cmd_rm,
 };
 

@@ -134,7 +134,8 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow any more */
     if (argc < 2)
         return cli_help_overview();
-    if (cli_handover(argv, &err) < 0 || cli_verb_find(resolve_alias(argv[1]), &verb, &err) < 0)
+    if (cli_handover(argv, &err) < 0 || cli_verb_find(resolve_alias(argv[1]), &verb, &err) < 0 ||
+        !verb)
         return cli_report(&err);
     return verb->run(verb, argc - 1, argv + 1);
 }

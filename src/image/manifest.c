@@ -125,7 +125,7 @@ static int find_out_type(const struct hutch_value *document, const char *server_
                          struct manifest *manifest, struct hutch_error *err)
 {
     const struct manifest_type *shape = NULL, *type = NULL;
-    char said[128], own[128];
+    char said[128] = "", own[128] = "";
     if (document->type != HUTCH_VALUE_OBJECT)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "it is %s, not an object",
                           hutch_value_kind(document));
@@ -139,7 +139,7 @@ static int find_out_type(const struct hutch_value *document, const char *server_
     r = check_version(document, err);
     if (r >= 0)
         r = type_by_shape(document, &shape, err);
-    if (r < 0)
+    if (r < 0 || !shape)
         return r;
     if (said[0] && own[0] && strcmp(said, own) != 0)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "it was sent as '%s' but calls itself '%s'",

@@ -25,7 +25,7 @@ int member_text(const struct hutch_value *object, const char *key, char *ret_tex
     if (r < 0)
         return r;
     size_t length = member ? member->string.length : 0;
-    if (length >= size)
+    if (member && length >= size)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "line %u: '%s' is longer than %zu bytes",
                           member->line, key, size - 1);
     memcpy(ret_text, member ? member->string.bytes : "", length + 1);

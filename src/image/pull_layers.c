@@ -208,10 +208,10 @@ static int run_batch(struct layers *layers, struct batch *batch, struct hutch_er
     size_t started = 0;
     struct hutch_error cause = HUTCH_ERROR_INIT;
     int r = 0;
-    qsort(batch->jobs, batch->count, sizeof(batch->jobs[0]), by_digest);
+    qsort(batch->jobs, batch->count, sizeof(void *), by_digest);
     for (size_t i = 0; r >= 0 && i < batch->count; i++)
         r = begin_job(batch->jobs[i], err);
-    qsort(batch->jobs, batch->count, sizeof(batch->jobs[0]), largest_first);
+    qsort(batch->jobs, batch->count, sizeof(void *), largest_first);
     if (r >= 0)
         r = start_threads(batch, threads, &started, err);
     if (r < 0)

@@ -17,9 +17,8 @@
 #define OCI_LAYER BLOB(OCI "layer.v1.tar+gzip", "5")
 #define IMAGE_WITH(layers) \
     "{\"schemaVersion\":2," CONFIG(OCI "config.v1+json") ",\"layers\":[" layers "]}"
-#define ENTRY(digest, os, arch, variant)                                               \
-    "{\"mediaType\":\"" OCI "manifest.v1+json\",\"digest\":\"" digest "\",\"size\":7," \
-    "\"platform\":{\"os\":\"" os "\",\"architecture\":\"" arch "\"" variant "}}"
+#define PLATFORM(os, arch, variant) \
+    ",\"platform\":{\"os\":\"" os "\",\"architecture\":\"" arch "\",\"variant\":\"" variant "\"}"
 #define INDEX(entries) "{\"schemaVersion\":2,\"manifests\":[" entries "]}"
 
 static int parse(const char *text, const char *type, struct manifest *ret, struct hutch_error *err)
@@ -140,48 +139,41 @@ static void more_layers_than_can_be_stacked_are_refused(void **state)
     }
 }
 
+struct entry {
+    char digit; /* its digest begins with it */
+    const char *media_type;
+    const char *platform; /* what follows in the object */
+};
+
+static void put_entry(struct hutch_buf *buf, const struct entry *entry)
+{
+    hutch_buf_printf(buf, "%s{\"mediaType\":\"%s\",\"digest\":\"sha256:%c%s\",\"size\":7%s}",
+                     entry->digit == '0' ? "" : ",", entry->media_type, entry->digit, HEX + 1,
+                     entry->platform);
+}
+
+/* One of each kind that there is in the wild. */
+static void put_index(struct hutch_buf *buf)
+{
+    static const char image[] = OCI "manifest.v1+json";
+    static const struct entry entries[] = {
+        {'0', image, PLATFORM("unknown", "unknown", "")},
+        {'1', image, PLATFORM("linux", "arm", "v6")},
+        {'2', image, PLATFORM("linux", "arm", "v7")},
+        {'3', image, PLATFORM("linux", "arm64", "v8")},
+        {'4', image, PLATFORM("linux", "amd64", "v3")},
+        {'5', image, PLATFORM("linux", "amd64", "")},
+        {'6', "application/vnd.other", ""},
+    };
+    hutch_buf_puts(buf, "{\"schemaVersion\":2,\"manifests\":[");
+    for (size_t i = 0; i < HUTCH_COUNT(entries); i++)
+        put_entry(buf, &entries[i]);
+    hutch_buf_puts(buf, "]}");
+}
+
 static void the_platform_chooses(void **state)
 {
-    static const char text[] = INDEX(ENTRY(A, "unknown", "unknown", "") "," ENTRY(B, "linux", "arm", ",\"variant\":\"v6\"") "," ENTRY(
-        "sha256:2123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "linux", "arm",
-        ",\"variant\":\"v7\"") "," ENTRY("sha256:"
-                                         "3123456789abcdef0123456789abcdef0123456789abcdef0"
-                                         "123456789abcdef",
-                                         "linux", "arm64",
-                                         ",\"variant\":\"v8\"") "," ENTRY("sha256:"
-                                                                          "4123456789abcdef"
-                                                                          "0123456789abcdef"
-                                                                          "0123456789abcdef"
-                                                                          "0123456789abcde"
-                                                                          "f",
-                                                                          "linux", "amd64",
-                                                                          ",\"variant\":"
-                                                                          "\"v3\"") "," ENTRY("sha2"
-                                                                                              "56:"
-                                                                                              "5123"
-                                                                                              "4567"
-                                                                                              "89ab"
-                                                                                              "cdef"
-                                                                                              "0123"
-                                                                                              "4567"
-                                                                                              "89ab"
-                                                                                              "cdef"
-                                                                                              "0123"
-                                                                                              "4567"
-                                                                                              "89ab"
-                                                                                              "cdef"
-                                                                                              "0123"
-                                                                                              "4567"
-                                                                                              "89ab"
-                                                                                              "cde"
-                                                                                              "f",
-                                                                                              "linu"
-                                                                                              "x",
-                                                                                              "amd6"
-                                                                                              "4",
-                                                                                              "") ","
-                                                                                                  "{\"mediaType\":\"application/vnd.other\",\"digest\":\"" A
-                                                                                                  "\",\"size\":1}");
+    hutch_cleanup(hutch_buf_done) struct hutch_buf buf = HUTCH_BUF(1u << 16);
     static const struct {
         const char *platform;
         char digit;
@@ -194,7 +186,8 @@ static void the_platform_chooses(void **state)
     struct manifest index;
     struct hutch_error err;
     (void)state;
-    assert_fine(parse(text, OCI "index.v1+json", &index, &err), &err);
+    put_index(&buf);
+    assert_fine(parse(buf.data, OCI "index.v1+json", &index, &err), &err);
     assert_int_equal(index.entry_count, 6);
     for (size_t i = 0; i < HUTCH_COUNT(cases); i++) {
         const struct descriptor *entry = NULL;
