@@ -4,12 +4,18 @@
 #include <errno.h>
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "image/hash.h"
 #include "util/fs.h"
 
 #define OUTPUT_BYTES (256u << 10)
+#define INPUT_BYTES (256u << 10)
+#define INPUT_MARGIN 512u
 
+/* The compressor looks at a few bytes behind its input, and at what its tables held before. Neither
+ * gets into the output, but both have a say in where it looks for repetitions. So that the same
+ * input gives the same bytes, it is given a buffer of its own, and all of it begins as zeros. */
 struct deflate {
     int fd;
     struct hash *plain;
@@ -18,12 +24,13 @@ struct deflate {
     uint64_t size;
     struct isal_zstream stream;
     unsigned char level[ISAL_DEF_LVL1_DEFAULT];
+    unsigned char input[INPUT_BYTES + INPUT_MARGIN];
     unsigned char output[OUTPUT_BYTES];
 };
 
 int deflate_new(int out_fd, struct deflate **ret_deflate, struct hutch_error *err)
 {
-    struct deflate *deflate = malloc(sizeof(*deflate));
+    struct deflate *deflate = calloc(1, sizeof(*deflate));
     if (!deflate)
         return hutch_fail_nomem(err);
     isal_deflate_init(&deflate->stream);
@@ -35,7 +42,6 @@ int deflate_new(int out_fd, struct deflate **ret_deflate, struct hutch_error *er
     deflate->fd = out_fd;
     deflate->plain = hash_new();
     deflate->packed = hash_new();
-    deflate->bytes = deflate->size = 0;
     *ret_deflate = deflate;
     return 0;
 }
@@ -72,11 +78,21 @@ static int compress(struct deflate *deflate)
 
 int deflate_write(struct deflate *deflate, const void *data, size_t length)
 {
+    const unsigned char *from = data;
     hash_add(deflate->plain, data, length);
     deflate->bytes += length;
-    deflate->stream.next_in = (uint8_t *)(uintptr_t)data; /* which is only read */
-    deflate->stream.avail_in = (uint32_t)length;
-    return compress(deflate);
+    while (length) {
+        size_t part = length < INPUT_BYTES ? length : INPUT_BYTES;
+        memcpy(deflate->input, from, part);
+        memset(deflate->input + part, 0, INPUT_MARGIN);
+        deflate->stream.next_in = deflate->input;
+        deflate->stream.avail_in = (uint32_t)part;
+        if (compress(deflate) < 0)
+            return -1;
+        from += part;
+        length -= part;
+    }
+    return 0;
 }
 
 int deflate_finish(struct deflate *deflate, struct layer_packed *ret_packed,
