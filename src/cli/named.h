@@ -16,6 +16,7 @@ struct cli_named {
 
 void cli_named_done(struct cli_named *named);
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member take none */
 /* Rows for a verb's table of options; member: the struct cli_named in the verb's own struct. */
 #define CLI_NAMED_OPTIONS(type, member)                                                            \
     {.name = "sandbox",                                                                            \
@@ -38,6 +39,8 @@ void cli_named_done(struct cli_named *named);
         .metavar = "KEY=VALUE", .group = "Root", .repeats = true,                                  \
         .help = "An ARG of the named sandbox's Dockerfile."                                        \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Flags that say nothing without --sandbox, or against it, are refused. */
 int cli_named_check(const struct cli_named *named, struct hutch_error *err);

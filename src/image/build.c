@@ -49,7 +49,7 @@ int build_check(const struct build_request *request, char **ret_buildah, struct 
                           "'%.200s' is no directory; give the one that holds the Dockerfile",
                           request->directory);
     int r = dockerfile_path(request, &path, err);
-    if (r < 0)
+    if (!path)
         return r;
     if (stat(path, &info) < 0)
         return errno != ENOENT ? hutch_fail_errno(err, errno, "read '%.200s'", path)

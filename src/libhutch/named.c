@@ -199,8 +199,9 @@ int hutch_named_apply(struct hutch_spec *spec, const char *name,
     int r = take_options(given, &options, err);
     if (r >= 0)
         r = find_named(&options, name, &sandbox, err);
-    if (r >= 0)
-        r = read_spec(spec, sandbox, err);
+    if (!sandbox)
+        return r;
+    r = read_spec(spec, sandbox, err);
     if (r < 0)
         return r;
     if (named_has(sandbox, "Dockerfile"))
