@@ -71,3 +71,21 @@ int image_use_layers_path(const struct image_use *use, char *ret_path, size_t si
     ret_path[length] = '\0';
     return 0;
 }
+
+size_t image_use_name_layers(const struct image_use *use, struct hutch_buf *names)
+{
+    const struct hutch_strlist *layers = &use->image.layers;
+    size_t used = 0;
+    for (size_t i = 0; i < layers->count; i++) {
+        bool is_again = false;
+        for (size_t k = 0; k < i && !is_again; k++)
+            is_again = !strcmp(layers->items[k], layers->items[i]);
+        if (is_again)
+            continue;
+        if (used++)
+            hutch_buf_append(names, ":", 1);
+        hutch_buf_append(names, layers->items[i], strlen(layers->items[i]));
+    }
+    hutch_buf_append(names, "", 1);
+    return used;
+}

@@ -9,6 +9,7 @@
 
 #include "core/spec.h"
 #include "image/store.h"
+#include "util/buf.h"
 
 struct image_use {
     struct image_store store;
@@ -41,6 +42,11 @@ const char *image_pinned_digest(const struct hutch_spec *spec);
 /* Where the directory that holds the layers is: whoever is not root mounts it by its path. */
 int image_use_layers_path(const struct image_use *use, char *ret_path, size_t size,
                           struct hutch_error *err) HUTCH_MUST_CHECK;
+
+/* Appends "7:3:1", its layers as overlayfs wants them, and returns how many they are. A layer that
+ * lies in an image twice counts where it is topmost: the one below it is hidden in all its parts,
+ * and overlayfs does not take a directory twice. */
+size_t image_use_name_layers(const struct image_use *use, struct hutch_buf *names);
 
 /* use_config.c: what is left when a configuration has been checked. */
 int image_use_settle(struct image_use *use, const struct hutch_spec *spec,

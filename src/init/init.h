@@ -101,6 +101,10 @@ int target_open(const struct sandbox *box, const char *path, int flags, bool str
 int layer_mkdir(int writable, const char *name);
 int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs);
 
+/* inside.c: a directory and what is missing on the way to it, through symlinks of the image. */
+int directory_make_inside(const struct sandbox *box, const struct init_step *step,
+                          const char *name);
+
 /* copy.c */
 int copy_tree(int from, int to, uid_t uid, gid_t gid);
 

@@ -79,37 +79,11 @@ static int parent_open(const struct step_context *context, const char **ret_name
     return parent->fd;
 }
 
-/* With everything that is missing on the way, symlinks of the image followed inside it. What is in
- * the way stays there: whoever enters the directory hears of it. */
-static int make_inside(const struct step_context *context)
-{
-    const struct init_step *step = context->step;
-    char path[4096];
-    size_t length = strlen(context->path);
-    if (length >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    int parent = dup(context->box->root);
-    for (size_t end = 0; parent >= 0 && end < length; end++) {
-        size_t start = end;
-        end += strcspn(context->path + end, "/");
-        memcpy(path, context->path, end);
-        path[end] = '\0';
-        if (mkdirat(parent, path + start, step->mode) == 0 &&
-            fchownat(parent, path + start, step->uid, step->gid, AT_SYMLINK_NOFOLLOW) < 0)
-            break;
-        close(parent);
-        parent = target_open(context->box, path, O_PATH | O_DIRECTORY, false);
-    }
-    return parent < 0 ? -1 : close(parent);
-}
-
 static int step_mkdir(const struct step_context *context)
 {
     const struct init_step *step = context->step;
     if (step->flags & INIT_STEP_INSIDE)
-        return make_inside(context);
+        return directory_make_inside(context->box, step, context->path);
     const char *name;
     int parent = parent_open(context, &name);
     if (parent < 0)

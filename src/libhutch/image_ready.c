@@ -3,17 +3,19 @@
 
 #include <string.h>
 
+/* With what the store says: it may be there and damaged. */
 static int fail_missing(const struct hutch_spec *spec, struct hutch_error *err)
 {
+    struct hutch_error cause = *err;
     if (image_digest_is_valid(spec->image))
         return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
-                          "image '%.90s' is not here, and a digest alone does not say where to "
-                          "fetch it; 'hutch image ls' shows those that are here",
-                          spec->image);
+                          "image '%.90s': %.180s, and a digest alone does not say where to fetch "
+                          "it; 'hutch image ls' shows those that are here",
+                          spec->image, cause.msg);
     return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
-                      "image '%.150s' is not here, and pull 'never' keeps it from being fetched; "
-                      "fetch it with 'hutch image pull %.150s'",
-                      spec->image, spec->image);
+                      "image '%.100s': %.150s, and pull 'never' keeps it from being fetched; fetch "
+                      "it with 'hutch image pull %.100s'",
+                      spec->image, cause.msg, spec->image);
 }
 
 int image_ready(const struct hutch_spec *spec, int cancel_fd, struct image_use *ret_use,

@@ -285,7 +285,7 @@ sys.exit(1)' "$record"; }
 @test "an image that is not there: never fetches nothing and says what would" {
     plain --image nothing:1.0 --pull never -- true
     same "exit status" 125 "$status"
-    says "what to do" "image 'nothing:1.0' is not here.*hutch image pull nothing:1.0"
+    says "what to do" "image 'nothing:1.0': there is no such image here.*hutch image pull nothing:1.0"
     plain --image "sha256:$(printf '%064d' 0)" -- true
     same "exit status" 125 "$status"
     says "that a digest is not enough" "a digest alone does not say where"
@@ -310,11 +310,11 @@ sys.exit(1)' "$record"; }
     local digest
     digest=$(base_image | cut -d: -f2)
     mv "$HUTCH_HOME/lib/images/layers/1" "$HUTCH_HOME/lib/images/layers/9"
-    plain --image base -- true
+    plain --image base --pull never -- true
     same "exit status" 125 "$status"
     says "which layer" "layer 1 is not there"
     echo '{"broken"' >"$HUTCH_HOME/lib/images/images/$digest"
-    plain --image base -- true
+    plain --image base --pull never -- true
     same "exit status" 125 "$status"
     says "that it is damaged" "damaged"
     world_snapshot

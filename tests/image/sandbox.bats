@@ -119,7 +119,7 @@ EOF
     mv "$record" "$WORK/record"
     call start box
     same "exit status" 125 "$status"
-    says "what to do" "image of sandbox 'box' is gone.*hutch image pull"
+    says "what to do" "sandbox 'box' needs its image 'base@sha256:.*hutch image pull"
     same "its state" stopped "$(state_of box)"
     mv "$WORK/record" "$record"
     call start box

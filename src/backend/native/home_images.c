@@ -6,8 +6,8 @@
 #include "image/digest.h"
 #include "util/own.h"
 
-/* A home says which image it means as NAME@DIGEST. One that cannot be read can only be removed, and
- * one that is gone by now needs nothing. */
+/* A home says which image it means as NAME@DIGEST, or by the digest alone. One that cannot be read
+ * can only be removed, and one that is gone by now needs nothing. */
 static int add_image(const char *name, bool is_leftover, struct hutch_strlist *digests,
                      struct hutch_error *err)
 {
@@ -23,7 +23,8 @@ static int add_image(const char *name, bool is_leftover, struct hutch_strlist *d
         return 0;
     const char *image = hutch_value_text(hutch_value_get(&spec, "image"));
     const char *at = image ? strrchr(image, '@') : NULL;
-    return at && image_digest_is_valid(at + 1) ? hutch_strlist_add(digests, at + 1, err) : 0;
+    const char *digest = at ? at + 1 : image;
+    return digest && image_digest_is_valid(digest) ? hutch_strlist_add(digests, digest, err) : 0;
 }
 
 int home_images(struct hutch_strlist *digests, struct hutch_error *err)

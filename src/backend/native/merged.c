@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "backend/native/identity.h"
-#include "backend/native/plan.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -119,7 +118,7 @@ int merged_open(const struct image_use *image, struct hutch_error *err)
     hutch_cleanup(hutch_buf_done) struct hutch_buf names = HUTCH_BUF(sizeof(merge.options));
     if (image_use_layers_path(image, merge.layers, sizeof(merge.layers), err) < 0)
         return -(int)err->code;
-    size_t count = plan_name_layers(&names, &image->image.layers);
+    size_t count = image_use_name_layers(image, &names);
     if (names.failed)
         return hutch_fail(err, HUTCH_E_UNSUPPORTED, E2BIG, "the image has too many layers");
     if (count == 1) { /* nothing to merge, and overlayfs would want two */

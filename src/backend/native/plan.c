@@ -217,23 +217,6 @@ static void plan_fresh_dev(struct plan *plan, bool in_memory)
         step->text = add_options(plan, options, HUTCH_COUNT(options));
 }
 
-size_t plan_name_layers(struct hutch_buf *names, const struct hutch_strlist *layers)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < layers->count; i++) {
-        bool is_again = false;
-        for (size_t k = 0; k < i && !is_again; k++)
-            is_again = !strcmp(layers->items[k], layers->items[i]);
-        if (is_again)
-            continue;
-        if (used++)
-            hutch_buf_append(names, ":", 1);
-        hutch_buf_append(names, layers->items[i], strlen(layers->items[i]));
-    }
-    hutch_buf_append(names, "", 1);
-    return used;
-}
-
 /* All layers enter as one tree: the directory that holds them. */
 static int add_layers(struct plan *plan, const struct image_use *image, struct hutch_error *err)
 {
@@ -242,7 +225,7 @@ static int add_layers(struct plan *plan, const struct image_use *image, struct h
         return -(int)err->code;
     int tree = add_tree(plan, path, PLAN_IDS_ROOTFS, INERT_RO, err);
     plan->header.lower_names = (uint32_t)plan->blob.length;
-    if (!plan_name_layers(&plan->blob, &image->image.layers)) /* the writable layer has one */
+    if (!image_use_name_layers(image, &plan->blob)) /* the writable layer has one */
         plan->header.lower_names = blob_text(&plan->blob, "../empty");
     return tree;
 }

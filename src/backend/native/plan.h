@@ -51,10 +51,6 @@ struct plan_input {
     bool keeps_writable;    /* let something be left of this one */
 };
 
-/* Appends "7:3:1", and returns how many they are. A layer that lies in an image twice counts where
- * it is topmost: the one below it is hidden in all its parts, and overlayfs does not take a
- * directory twice. */
-size_t plan_name_layers(struct hutch_buf *names, const struct hutch_strlist *layers);
 int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_error *err);
 /* Completes the blob, once every tree is a descriptor or a path. */
 int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err);

@@ -102,12 +102,14 @@ static int check_artifacts(const struct hutch_spec *spec, struct hutch_error *er
 
 static int fail_image(const struct warden *warden, struct hutch_error *err)
 {
+    struct hutch_error cause = *err;
     if (err->code != HUTCH_E_NOT_FOUND)
         return -(int)err->code;
-    return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
-                      "the image of sandbox '%s' is gone, '%.200s'; get it back with 'hutch image "
-                      "pull', or remove the sandbox with 'hutch rm %s'",
-                      warden->home.name, warden->spec->image, warden->home.name);
+    return hutch_fail(
+        err, HUTCH_E_NOT_FOUND, 0,
+        "sandbox '%s' needs its image '%.130s': %.120s; get it back with 'hutch image "
+        "pull', or remove the sandbox with 'hutch rm %s'",
+        warden->home.name, warden->spec->image, cause.msg, warden->home.name);
 }
 
 static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
