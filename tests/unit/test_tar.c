@@ -138,7 +138,7 @@ static void a_record_counts_its_own_digits(void **state)
         hutch_cleanup(tar_pax_done) struct tar_pax pax = {0};
         hutch_autofd int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
         hutch_cleanup(tar_out_done) struct tar_out out = {0};
-        assert_int_equal(tar_out_init(&out, nowhere), 0);
+        assert_int_equal(tar_out_init(&out, nowhere, NULL, NULL), 0);
         const struct tar_head head = {.type = TAR_TYPE_FILE, .name = name};
         assert_int_equal(tar_head_write(&out, &head, &records), 0);
         assert_int_equal(tar_pax_read(&pax, &records, false), 0);
