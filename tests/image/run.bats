@@ -246,6 +246,18 @@ EOF
     fi
 }
 
+@test "files of ids that no sandbox has are nobody's, and an /etc of such an id is left as it is" {
+    needs_root
+    image foreign >/dev/null <<'EOF'
+layer(busybox())
+layer({"etc/": Owned(None, 0o755, 100000, 70000), "file": Owned("x", 0o644, 4000000000, 70000)})
+config(env=["PATH=/bin"])
+EOF
+    plain --image foreign -- sh -c 'stat -c %u /etc /file; cat /file; ls /etc'
+    same "exit status" 0 "$status"
+    same "what is seen" "65534 65534 x" "$(out | xargs)"
+}
+
 # --- the image stays what it is -------------------------------------------------------------------------------------------------
 
 @test "no run changes an image, and two at once do not see each other" {

@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers, records and names, as who fills the image store sees them. */
-#include "unit.h"
+#include "store_world.h"
 
 #include <sys/xattr.h>
-
-#include "../image/image_world.h"
-
-static int new_world(void **state)
-{
-    struct world *world = calloc(1, sizeof(*world));
-    *state = world;
-    return world ? world_make(world, "/var/tmp") : -1;
-}
-
-static int no_world(void **state)
-{
-    struct world *world = *state;
-    int r = world_remove(world);
-    free(world);
-    return r;
-}
-
-static void digest_of(const void *data, size_t length, char ret_digest[IMAGE_DIGEST_BYTES])
-{
-    struct hutch_error err;
-    assert_fine(hash_of(data, length, ret_digest, &err), &err);
-}
 
 /* ---- layers ---- */
 

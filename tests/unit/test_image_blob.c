@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blobs on their way into the image store. */
-#include "unit.h"
+#include "store_world.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "../image/image_world.h"
-
 static const char text[] = "0123456789abcdef";
 #define TEXT_BYTES (sizeof(text) - 1)
-
-static int new_world(void **state)
-{
-    struct world *world = calloc(1, sizeof(*world));
-    *state = world;
-    return world ? world_make(world, "/var/tmp") : -1;
-}
-
-static int no_world(void **state)
-{
-    struct world *world = *state;
-    int r = world_remove(world);
-    free(world);
-    return r;
-}
-
-static void digest_of(const void *data, size_t length, char ret_digest[IMAGE_DIGEST_BYTES])
-{
-    struct hutch_error err;
-    assert_fine(hash_of(data, length, ret_digest, &err), &err);
-}
 
 static struct blob_writer *begin(struct world *world, uint64_t size, uint64_t expected_have)
 {

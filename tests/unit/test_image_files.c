@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of an image, read through all its layers. */
-#include "unit.h"
+#include "store_world.h"
 
 #include <errno.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
-
-#include "../image/image_world.h"
-
-static int new_world(void **state)
-{
-    struct world *world = calloc(1, sizeof(*world));
-    *state = world;
-    return world ? world_make(world, "/var/tmp") : -1;
-}
-
-static int no_world(void **state)
-{
-    struct world *world = *state;
-    int r = world_remove(world);
-    free(world);
-    return r;
-}
 
 struct tree {
     struct world *world;

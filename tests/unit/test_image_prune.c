@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a prune takes and what it leaves; and layers that a loss of power has cut. */
-#include "unit.h"
+#include "store_world.h"
 
 #include <errno.h>
 
-#include "../image/image_world.h"
 #include "image/settle.h"
-
-static int new_world(void **state)
-{
-    struct world *world = calloc(1, sizeof(*world));
-    *state = world;
-    return world ? world_make(world, "/var/tmp") : -1;
-}
-
-static int no_world(void **state)
-{
-    struct world *world = *state;
-    int r = world_remove(world);
-    free(world);
-    return r;
-}
 
 static void add(struct world *world, unsigned number, char ret_digest[IMAGE_DIGEST_BYTES])
 {

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The image store as who runs images sees it. */
-#include "unit.h"
+#include "store_world.h"
 
 #include <sys/wait.h>
 
-#include "../image/image_world.h"
 #include "image/record.h"
 #include "image/store_files.h"
-
-static int new_world(void **state)
-{
-    struct world *world = calloc(1, sizeof(*world));
-    *state = world;
-    return world ? world_make(world, "/var/tmp") : -1;
-}
-
-static int no_world(void **state)
-{
-    struct world *world = *state;
-    int r = world_remove(world);
-    free(world);
-    return r;
-}
 
 /* ---- finding ---- */
 

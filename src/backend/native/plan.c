@@ -260,17 +260,22 @@ static int plan_foreign_root(struct plan *plan, const struct plan_input *input,
     return 0;
 }
 
+/* A foreign root whose /etc belongs to an id that the sandbox does not have goes without them: not
+ * even its root may write there. */
 static void plan_hosts(struct plan *plan, const char *hostname)
 {
+    uint16_t flags = plan->header.lower_tree >= 0 ? INIT_STEP_OPTIONAL : 0;
     char text[512];
     (void)snprintf(text, sizeof(text), "127.0.0.1 localhost %s\n::1 localhost %s\n", hostname,
                    hostname);
     struct init_step *hosts = add_step(plan, INIT_OP_FILE, "etc/hosts");
     hosts->mode = 0644;
+    hosts->flags = flags;
     add_text(plan, hosts, text);
     (void)snprintf(text, sizeof(text), "%s\n", hostname);
     struct init_step *name = add_step(plan, INIT_OP_FILE, "etc/hostname");
     name->mode = 0644;
+    name->flags = flags;
     add_text(plan, name, text);
 }
 
