@@ -81,16 +81,17 @@ class World:
         self._undo.close()
 
     def _remove_dir(self):
-        self._unmount_beneath()
+        self.unmount_beneath(self.dir)
         shutil.rmtree(self.dir, ignore_errors=True)
         if os.path.exists(self.dir):
             print(f"bench: could not remove {self.dir}", file=sys.stderr)
 
-    def _unmount_beneath(self):
+    @staticmethod
+    def unmount_beneath(directory):
         with open("/proc/self/mountinfo", encoding="utf-8") as table:
             points = [line.split()[4] for line in table]
         for point in reversed(points):
-            if point.startswith(self.dir + "/"):
+            if point.startswith(directory + "/"):
                 subprocess.run(["umount", "-l", point], check=False)
 
     def _remove_cgroups(self):
