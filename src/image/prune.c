@@ -125,6 +125,8 @@ static int drop_record(struct prune *prune, const char *path)
 {
     hutch_autofd int fd =
         openat(prune->store->dir, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT && errno != ELOOP && errno != EISDIR)
+        return fail_remove(prune, path);
     if (fd >= 0 && store_lock(fd, F_WRLCK, 0, false) < 0) {
         /* Somebody has begun to use it since it was looked at: what it needs is not known. */
         prune->live.keeps_all_layers = prune->live.keeps_all_blobs = true;

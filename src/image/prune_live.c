@@ -41,9 +41,12 @@ int live_list(const struct image_store *store, const char *path, struct hutch_st
         return hutch_fail_errno(err, cause, "open 'images/%s'", path);
     }
     int r = 0;
-    for (struct dirent *entry; r >= 0 && (entry = readdir(directory));)
+    /* half a list would make the other half look unused */
+    for (struct dirent *entry; r >= 0 && (errno = 0, entry = readdir(directory));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             r = hutch_strlist_add(names, entry->d_name, err);
+    if (r >= 0 && errno)
+        r = hutch_fail_errno(err, errno, "list 'images/%s'", path);
     (void)closedir(directory);
     return r;
 }
@@ -99,10 +102,13 @@ static int add_needs(const struct image_store *store, const struct image *image,
     return r;
 }
 
-static bool is_locked(const struct image_store *store, const char *path)
+/* What cannot be looked at may be in use; only what is no file cannot. */
+static bool may_be_used(const struct image_store *store, const char *path)
 {
     hutch_autofd int fd = openat(store->dir, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    return fd >= 0 && store_lock(fd, F_WRLCK, 0, false) < 0 && (errno == EAGAIN || errno == EACCES);
+    if (fd < 0)
+        return errno != ENOENT && errno != ELOOP && errno != EISDIR;
+    return store_lock(fd, F_WRLCK, 0, false) < 0;
 }
 
 static bool is_wanted(const struct store_prune_options *options, const struct live *live,
@@ -123,7 +129,7 @@ static int look_at(const struct image_store *store, const char *hex,
     hutch_cleanup(image_done) struct image image = IMAGE_INIT;
     (void)snprintf(path, sizeof(path), "images/%s", hex);
     (void)snprintf(digest, sizeof(digest), "sha256:%s", hex);
-    bool is_used = is_locked(store, path);
+    bool is_used = may_be_used(store, path);
     bool lives = is_used || is_wanted(options, live, digest), knows = true;
     if (!image_digest_is_valid(digest) || (!lives && !options->only))
         return hutch_strlist_add(&live->dead_records, path, err);
@@ -147,12 +153,11 @@ int live_find(const struct image_store *store, const struct store_prune_options 
 {
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist records = {0};
     struct collecting collecting = {.live = live, .err = err};
-    const struct hutch_strlist *pinned = options->pinned;
     int r = options->takes_names ? 0 : store_references(store, add_named, &collecting, err);
     if (r >= 0)
         r = collecting.status;
-    for (size_t i = 0; r >= 0 && pinned && i < pinned->count; i++)
-        r = hutch_strlist_add(&live->digests, pinned->items[i], err);
+    if (r >= 0 && options->add_pinned)
+        r = options->add_pinned(&live->digests, err);
     if (r >= 0)
         r = live_list(store, "images", &records, err);
     for (size_t i = 0; r >= 0 && i < records.count; i++)

@@ -150,15 +150,17 @@ static int unpack(struct layer_job *job, struct hutch_error *err)
     return r;
 }
 
-/* The blob gets its name after the layer: who waits for the blob finds the layer too. */
+/* The blob gets its name after the layer: who waits for the blob finds the layer too. Until all of it
+ * is there the writer is the fetching thread's, also when somebody has failed. */
 static int commit_blob(struct layer_job *job, struct hutch_error *err)
 {
     uint64_t available = 0;
     if (!job->writer)
         return 0;
     int r = job->blob->size ? await_bytes(job, job->blob->size - 1, &available, err) : 0;
-    if (r >= 0)
-        r = blob_commit(job->writer, err);
+    if (r < 0)
+        return r;
+    r = blob_commit(job->writer, err);
     blob_free(HUTCH_TAKE_PTR(job->writer));
     job->fd = HUTCH_NO_FD;
     return r;

@@ -178,7 +178,7 @@ static int fetch_batch(struct registry *registry, const struct batch *batch,
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct layer_job *job = batch->jobs[i];
-        if (job->writer && job->available < job->blob->size)
+        if (job->available < job->blob->size) /* then it has a writer, and nobody else uses that */
             gets[count++] = (struct registry_get){.blob = job->blob,
                                                   .from = job->available,
                                                   .restart = job_restart,

@@ -233,10 +233,6 @@ static int end_answered(struct registry *registry, struct transfer *transfer,
         return end_unauthorized(registry, transfer, err);
     if (exchange->status == 200 || exchange->status == 206) {
         transfer->refusals = 0;
-        if (transfer->received == transfer->get->blob->size) {
-            transfer->state = TRANSFER_FINISHED;
-            return 0;
-        }
         (void)hutch_fail(err, HUTCH_E_INVALID, 0, "the server sends less than there is");
         return fail_for_now(registry, transfer, err);
     }
@@ -249,8 +245,14 @@ static int end_answered(struct registry *registry, struct transfer *transfer,
                                      : give_up(registry, transfer, err);
 }
 
+/* Who takes the bytes may be done with them as soon as there are all of them, so nothing that comes
+ * after the last one may begin anew: whatever it is, their digest tells what they are worth. */
 int transfer_end(struct registry *registry, struct transfer *transfer, struct hutch_error *err)
 {
+    if (transfer->received == transfer->get->blob->size) {
+        transfer->state = TRANSFER_FINISHED;
+        return 0;
+    }
     int r = http_end(registry->http, &transfer->exchange, err);
     if (r > 0)
         return 0; /* sent elsewhere, and on its way */

@@ -162,7 +162,8 @@ static int collect(const struct image_store *store, struct names *names, const c
     int r = open_listing(store, path, &directory, err);
     if (r < 0 || !directory)
         return r;
-    for (struct dirent *entry; r >= 0 && (entry = readdir(directory));) {
+    /* a prune takes what no name leads to: half a list would be the loss of the other half */
+    for (struct dirent *entry; r >= 0 && (errno = 0, entry = readdir(directory));) {
         char below[STORE_REFERENCE_PATH_BYTES];
         int length = snprintf(below, sizeof(below), "%s/%s", path, entry->d_name);
         if (entry->d_name[0] == '.' || length < 0 || (size_t)length >= sizeof(below))
@@ -172,6 +173,8 @@ static int collect(const struct image_store *store, struct names *names, const c
         else
             r = collect(store, names, below, err);
     }
+    if (r >= 0 && errno)
+        r = hutch_fail_errno(err, errno, "list 'images/%.200s'", path);
     (void)closedir(directory);
     return r;
 }

@@ -206,13 +206,10 @@ static int remove_name(const struct image_store *store, const char *text,
 static int remove_content(const struct image_store *store, const char *digest,
                           struct hutch_error *err)
 {
-    hutch_cleanup(hutch_strlist_done) struct hutch_strlist pinned = {0};
     struct store_pruned pruned;
     struct store_prune_options options = {
-        .pinned = &pinned, .only = digest, .patience_ms = REMOVE_PATIENCE_MS};
-    int r = home_images(&pinned, err);
-    if (r >= 0)
-        r = store_prune(store, &options, &pruned, err);
+        .add_pinned = home_images, .only = digest, .patience_ms = REMOVE_PATIENCE_MS};
+    int r = store_prune(store, &options, &pruned, err);
     return r == -HUTCH_E_CONFLICT ? 0 : r;
 }
 
@@ -248,9 +245,8 @@ int hutch_image_prune(bool all, bool dry_run, hutch_image_pruned_fn on_item, voi
                       struct hutch_image_pruned *ret_pruned, struct hutch_error *err)
 {
     hutch_cleanup(image_store_close) struct image_store store = {.dir = HUTCH_NO_FD};
-    hutch_cleanup(hutch_strlist_done) struct hutch_strlist pinned = {0};
     struct store_pruned pruned = {0};
-    struct store_prune_options options = {.pinned = &pinned,
+    struct store_prune_options options = {.add_pinned = home_images,
                                           .takes_names = all,
                                           .patience_ms = PRUNE_PATIENCE_MS,
                                           .dry_run = dry_run,
@@ -258,8 +254,6 @@ int hutch_image_prune(bool all, bool dry_run, hutch_image_pruned_fn on_item, voi
                                           .context = userdata};
     OR_SCRATCH(err);
     int r = image_store_open(&store, false, err);
-    if (r >= 0)
-        r = home_images(&pinned, err);
     if (r >= 0)
         r = store_prune(&store, &options, &pruned, err);
     if (r >= 0)

@@ -36,6 +36,15 @@ hostile() { # [--tls]
     [ "$(du -sm "$WORK/c" | cut -f1)" -le 8 ]
 }
 
+# Whoever unpacks it is done with it by then.
+@test "what follows a whole blob is not looked at" {
+    local name
+    hostile
+    hutch image pull -q "$HOSTILE/longer-late"
+    for name in "$IMAGE"/blobs/sha256/*; do cmp "$name" "$HUTCH_HOME/lib/images/blobs/${name##*/}"; done
+    rm -rf "$HUTCH_HOME/lib/images"
+}
+
 @test "a blob that is shorter than it should be is asked for again, and not for ever" {
     hostile
     fails 'less than there is' fetch "$HOSTILE/truncated" "$INTO"

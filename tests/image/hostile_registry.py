@@ -109,6 +109,15 @@ def blob_endless(handler, _data):
     handler.pour(b"%x\r\n" % 65536 + b"\0" * 65536 + b"\r\n", 64 * GIB)
 
 
+# All of it, time enough to unpack it, and then something more.
+def blob_longer_late(handler, data):
+    handler.start(200, None, "application/octet-stream")
+    handler.wfile.write(b"%x\r\n" % len(data) + data + b"\r\n")
+    handler.wfile.flush()
+    handler.server.ending.wait(1)
+    handler.wfile.write(b"4\r\nmore\r\n0\r\n\r\n")
+
+
 def blob_stall(handler, data):
     if handler.turn() > 1:
         return handler.blob(data)
@@ -177,6 +186,7 @@ def blob_redirect(location):
 BLOBS = {"one-byte": blob_one_byte, "endless": blob_endless, "stall": blob_stall, "drip": blob_drip, "reset": blob_reset,
          "reset-no-range": blob_reset_no_range, "reset-always": blob_reset_always, "wrong-range": blob_wrong_range,
          "longer": lambda handler, data: handler.answer(200, data + b"more", "application/octet-stream"),
+         "longer-late": blob_longer_late,
          "longer-chunked": lambda handler, data: handler.chunked(data + b"more"),
          "chunked": lambda handler, data: handler.chunked(data),
          "truncated": lambda handler, data: handler.answer(200, data[:-7], "application/octet-stream"),

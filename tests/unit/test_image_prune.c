@@ -107,16 +107,19 @@ static void what_is_used_stays_until_it_is_not(void **state)
     holds(world, 0);
 }
 
+static char pinned[IMAGE_DIGEST_BYTES];
+
+static int add_pinned(struct hutch_strlist *digests, struct hutch_error *err)
+{
+    return hutch_strlist_add(digests, pinned, err);
+}
+
 static void what_sandboxes_are_pinned_to_stays(void **state)
 {
     struct world *world = *state;
-    struct hutch_error err;
-    hutch_cleanup(hutch_strlist_done) struct hutch_strlist pinned = {0};
-    char digest[IMAGE_DIGEST_BYTES];
-    add(world, 1, digest);
+    add(world, 1, pinned);
     add(world, 2, NULL);
-    assert_fine(hutch_strlist_add(&pinned, digest, &err), &err);
-    struct store_prune_options options = {.pinned = &pinned, .takes_names = true};
+    struct store_prune_options options = {.add_pinned = add_pinned, .takes_names = true};
     (void)prune(world, &options);
     holds(world, 1);
     assert_true(is_whole(world, 1)); /* with its name */
