@@ -31,8 +31,8 @@ typedef void (*hutch_image_progress_fn)(void *userdata,
 /* Start from HUTCH_IMAGE_OPTIONS_INIT: fields may be added at the end. */
 struct hutch_image_options {
     size_t size;
-    const char *platform; /* "linux/arm64"; NULL: this machine's */
-    hutch_image_progress_fn on_progress;
+    const char *platform; /* "linux/arm64"; NULL: this machine's. Of push and snapshot: NULL */
+    hutch_image_progress_fn on_progress; /* may be NULL */
     void *userdata;
 };
 #define HUTCH_IMAGE_OPTIONS_INIT                              \
@@ -50,7 +50,8 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_image_pull(const char *reference,
 HUTCH_API HUTCH_MUST_CHECK int hutch_image_push(const char *reference, const char *to,
                                                 const struct hutch_image_options *options,
                                                 struct hutch_error *err);
-/* Checks the credentials and keeps them where docker does. */
+/* Checks the credentials and keeps them where docker does. registry: "HOST" or "HOST:PORT"; NULL:
+ * Docker Hub. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_image_login(const char *registry, const char *user,
                                                  const char *password, struct hutch_error *err);
 HUTCH_API HUTCH_MUST_CHECK int hutch_image_logout(const char *registry, struct hutch_error *err);
@@ -81,7 +82,8 @@ struct hutch_image_pruned {
     uint64_t bytes;
 };
 typedef void (*hutch_image_pruned_fn)(void *userdata, const char *kind, const char *name);
-/* Removes what no name leads to; with all, also the names that no sandbox uses. */
+/* Removes what no name leads to; with all, also the names that no sandbox uses. on_item and
+ * ret_pruned may be NULL. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_image_prune(bool all, bool dry_run,
                                                  hutch_image_pruned_fn on_item, void *userdata,
                                                  struct hutch_image_pruned *ret_pruned,
@@ -101,7 +103,7 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_image_save(size_t count, const char *const 
                                                 enum hutch_image_format format, int out_fd,
                                                 struct hutch_error *err);
 /* From such an archive ("-": standard input), or from the directory of an OCI layout. name: for an
- * image that has none in there; NULL: such an image is refused. */
+ * image that has none in there; NULL: such an image is refused. on_image may be NULL. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_image_load(const char *path, const char *name,
                                                 hutch_image_fn on_image, void *userdata,
                                                 const struct hutch_image_options *options,

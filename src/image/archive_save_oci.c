@@ -12,7 +12,6 @@
 #include "util/own.h"
 
 #define LAYOUT "{\"imageLayoutVersion\":\"1.0.0\"}"
-#define MEDIA_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
 
 static void blob_name(char *ret_name, size_t size, const char *digest)
 {
@@ -63,7 +62,7 @@ static void put_entry(struct hutch_json_out *out, const struct save_image *saved
 {
     hutch_json_open(out, NULL, '{');
     hutch_json_string(out, "mediaType",
-                      saved->manifest.is_docker ? MEDIA_DOCKER_MANIFEST : MEDIA_OCI_MANIFEST);
+                      manifest_media_type(&saved->manifest));
     hutch_json_string(out, "digest", saved->image.digest);
     hutch_json_uint(out, "size", saved->manifest_size);
     if (name) {

@@ -9,6 +9,7 @@
 
 #include "image/archive.h"
 #include "image/inflate.h"
+#include "image/store_work.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -30,17 +31,17 @@ bool archive_is_compressed(int fd, uint64_t at)
  * the store's directory for work under way, where a prune would find it. */
 static int make_file(const struct image_store *store, struct hutch_error *err)
 {
-    char name[64];
-    if (mkdirat(store->dir, "tmp", 0700) < 0 && errno != EEXIST)
-        return hutch_fail_errno(err, errno, "make a directory in the image store");
-    int fd = openat(store->dir, "tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char name[STORE_WORK_BYTES];
+    hutch_autofd int fd = openat(store->dir, "tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0)
-        return fd;
-    (void)snprintf(name, sizeof(name), "tmp/archive-%ld", (long)getpid());
+        return HUTCH_TAKE_FD(fd);
+    int r = store_work_path(name, err);
+    if (r < 0)
+        return r;
     fd = openat(store->dir, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || unlinkat(store->dir, name, 0) < 0)
+    if (fd < 0 || (unlinkat(store->dir, name, 0) < 0 && errno != ENOENT))
         return hutch_fail_errno(err, errno, "make a temporary file in the image store");
-    return fd;
+    return HUTCH_TAKE_FD(fd);
 }
 
 static ssize_t read_fd(void *context, void *buffer, size_t size, struct hutch_error *err)

@@ -73,7 +73,7 @@ static void enter_namespaces(void)
         fail_in_child("mount /proc for the build");
 }
 
-/* Between fork and exec, perhaps of a program with threads: system calls only. */
+/* Between fork and exec, perhaps of a program with threads: nothing that takes a lock or memory. */
 static void become(const struct start *start)
 {
     char byte;
@@ -82,7 +82,7 @@ static void become(const struct start *start)
     (void)close(start->let_go);
     if (read(start->go, &byte, 1) != 1) /* the caller died before it could be noticed */
         _exit(126);
-    int nothing = open("/dev/null", O_RDONLY);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(start->output, STDOUT_FILENO) < 0 ||
         dup2(start->output, STDERR_FILENO) < 0)
         _exit(126);

@@ -13,11 +13,6 @@
 #include "image/manifest.h"
 #include "image/store_add.h"
 
-#define MEDIA_OCI_INDEX "application/vnd.oci.image.index.v1+json"
-#define MEDIA_OCI_MANIFEST "application/vnd.oci.image.manifest.v1+json"
-#define MEDIA_OCI_CONFIG "application/vnd.oci.image.config.v1+json"
-#define MEDIA_OCI_LAYER "application/vnd.oci.image.layer.v1.tar"
-
 struct composition {
     const struct image_store *store;
     const struct hutch_image_options *options; /* may be NULL */

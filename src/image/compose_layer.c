@@ -191,11 +191,11 @@ int compose_add(struct composition *composition, const struct compose_source *so
     if (composition->count == MANIFEST_MAX_LAYERS)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "the image has more than %d layers",
                           MANIFEST_MAX_LAYERS);
-    if (begin_blob(&intake, err) < 0)
-        return -(int)err->code;
-    if (!intake.writer && is_unpacked(composition, source->diff_id, name))
+    int status = begin_blob(&intake, err);
+    if (status == 0 && !intake.writer && is_unpacked(composition, source->diff_id, name))
         return note_layer(composition, source->blob, source->diff_id, name, err);
-    int status = layer_begin(composition->store, &layer, &dir, err);
+    if (status == 0)
+        status = layer_begin(composition->store, &layer, &dir, err);
     if (status == 0)
         status = take_in(&intake, layer, dir, err);
     if (status == 0)

@@ -57,18 +57,9 @@ static int write_config(const struct composition *composition, const struct plat
 
 /* ---- where it comes from --------------------------------------------------------------------- */
 
-/* What an ordinary user packs was all made by that user, who stands for the image's root. */
-static void owned_by_root(void *context, uid_t *uid, gid_t *gid)
-{
-    (void)context;
-    *uid = 0;
-    *gid = 0;
-}
-
 static int add_directory(struct composition *composition, int dir, struct hutch_error *err)
 {
-    const struct layer_pack_options options = {.dir = dir,
-                                               .map_owner = geteuid() == 0 ? NULL : owned_by_root};
+    const struct layer_pack_options options = {.dir = dir, .map_owner = layer_owners_here()};
     struct pack_stream *stream = NULL;
     if (pack_stream_new(&options, &stream, err) < 0)
         return -(int)err->code;

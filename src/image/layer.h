@@ -50,12 +50,13 @@ void layer_result_done(struct layer_result *result);
 /* The other way: what an overlay's upper directory holds, as a layer. Whiteouts and opaque
  * directories become .wh. files; `map` gives owners as the image has them. Writes gzip to out_fd;
  * diff id, compressed digest and sizes come back. The same tree gives the same bytes. */
+typedef void layer_map_owner(void *context, uid_t *uid, gid_t *gid);
 struct layer_pack_options {
     int dir;
     int out_fd;
     bool is_overlay; /* whiteouts and opaque directories mean what they mean to overlayfs */
     const struct hutch_strlist *without; /* paths beneath dir that are left out; NULL: none */
-    void (*map_owner)(void *context, uid_t *uid, gid_t *gid); /* NULL: as they are */
+    layer_map_owner *map_owner;          /* NULL: as they are */
     void *context;
 };
 struct layer_packed {
@@ -67,6 +68,9 @@ struct layer_packed {
 };
 int layer_pack(const struct layer_pack_options *options, struct layer_packed *ret_packed,
                struct hutch_error *err) HUTCH_MUST_CHECK;
+/* For files of this host: an ordinary user's are all that user's, who stands for the image's root.
+ */
+layer_map_owner *layer_owners_here(void);
 /* The same tree as a plain archive, for others than stores. */
 int layer_pack_plain(const struct layer_pack_options *options,
                      struct hutch_error *err) HUTCH_MUST_CHECK;

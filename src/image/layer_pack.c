@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "image/layer_rules.h"
 
@@ -80,6 +81,18 @@ static void map_owner(void *context, uid_t *uid, gid_t *gid)
         work->options->map_owner(work->options->context, uid, gid);
 }
 
+static void make_root_owner(void *context, uid_t *uid, gid_t *gid)
+{
+    (void)context;
+    *uid = 0;
+    *gid = 0;
+}
+
+layer_map_owner *layer_owners_here(void)
+{
+    return geteuid() == 0 ? NULL : make_root_owner;
+}
+
 static int fail_pack(const struct tar_failure *failure, struct hutch_error *err)
 {
     enum hutch_code code = failure->what == TAR_MEMORY ? HUTCH_E_NO_MEMORY : HUTCH_E_SYSTEM;
@@ -88,39 +101,38 @@ static int fail_pack(const struct tar_failure *failure, struct hutch_error *err)
                       failure->os_errno ? strerror(failure->os_errno) : "");
 }
 
+/* Through the compressor when the work has one. */
+static int pack_tree(struct layer_pack_work *work, struct hutch_error *err)
+{
+    struct tar_failure failure = {0};
+    const struct tar_pack_options how = {
+        .dir = work->options->dir,
+        .path = ".",
+        .map_owner = map_owner,
+        .context = work,
+        .whole_until = work->deflate ? WHOLE_BYTES : 0,
+        .write = work->deflate ? write_archive : NULL,
+        .rules = &layer_pack_rules,
+    };
+    int out = work->deflate ? -EBADF : work->options->out_fd;
+    return tar_pack(&how, out, &failure) < 0 ? fail_pack(&failure, err) : 0;
+}
+
 int layer_pack_plain(const struct layer_pack_options *options, struct hutch_error *err)
 {
     struct layer_pack_work work = {.options = options};
-    struct tar_failure failure = {0};
-    const struct tar_pack_options how = {
-        .dir = options->dir,
-        .path = ".",
-        .map_owner = map_owner,
-        .context = &work,
-        .rules = &layer_pack_rules,
-    };
-    return tar_pack(&how, options->out_fd, &failure) < 0 ? fail_pack(&failure, err) : 0;
+    return pack_tree(&work, err);
 }
 
 int layer_pack(const struct layer_pack_options *options, struct layer_packed *ret_packed,
                struct hutch_error *err)
 {
     struct layer_pack_work work = {.options = options};
-    struct tar_failure failure = {0};
-    const struct tar_pack_options how = {
-        .dir = options->dir,
-        .path = ".",
-        .map_owner = map_owner,
-        .context = &work,
-        .whole_until = WHOLE_BYTES,
-        .write = write_archive,
-        .rules = &layer_pack_rules,
-    };
     int status = deflate_new(options->out_fd, &work.deflate, err);
-    if (status < 0)
-        return status;
-    status = tar_pack(&how, -EBADF, &failure) < 0 ? fail_pack(&failure, err)
-                                                  : deflate_finish(work.deflate, ret_packed, err);
+    if (status == 0)
+        status = pack_tree(&work, err);
+    if (status == 0)
+        status = deflate_finish(work.deflate, ret_packed, err);
     deflate_free(work.deflate);
     if (status == 0)
         ret_packed->left_out = work.left_out;

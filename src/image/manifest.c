@@ -18,10 +18,10 @@ struct manifest_type {
 };
 
 static const struct manifest_type manifest_types[] = {
-    {OCI "manifest.v1+json", MANIFEST_IMAGE, false},
-    {OCI "index.v1+json", MANIFEST_INDEX, false},
-    {DOCKER "distribution.manifest.v2+json", MANIFEST_IMAGE, true},
-    {DOCKER "distribution.manifest.list.v2+json", MANIFEST_INDEX, true},
+    {MEDIA_OCI_MANIFEST, MANIFEST_IMAGE, false},
+    {MEDIA_OCI_INDEX, MANIFEST_INDEX, false},
+    {MEDIA_DOCKER_MANIFEST, MANIFEST_IMAGE, true},
+    {MEDIA_DOCKER_LIST, MANIFEST_INDEX, true},
 };
 
 /* Servers that do not know better say these; then the document speaks for itself. */
@@ -29,15 +29,15 @@ static const char *const vague_types[] = {"application/json", "application/octet
                                           "text/plain"};
 
 static const char *const config_types[] = {
-    OCI "config.v1+json",
+    MEDIA_OCI_CONFIG,
     DOCKER "container.image.v1+json",
 };
 
 /* How a layer is compressed tell its first bytes; here it only has to be an archive. */
 static const char *const layer_types[] = {
-    OCI "layer.v1.tar",
-    OCI "layer.v1.tar+gzip",
-    OCI "layer.v1.tar+zstd",
+    MEDIA_OCI_LAYER,
+    MEDIA_OCI_LAYER "+gzip",
+    MEDIA_OCI_LAYER "+zstd",
     OCI "layer.nondistributable.v1.tar",
     OCI "layer.nondistributable.v1.tar+gzip",
     OCI "layer.nondistributable.v1.tar+zstd",
@@ -318,6 +318,11 @@ void manifest_done(struct manifest *manifest)
     free(manifest->entries);
     free(manifest->platforms);
     *manifest = (struct manifest){0};
+}
+
+const char *manifest_media_type(const struct manifest *manifest)
+{
+    return manifest->is_docker ? MEDIA_DOCKER_MANIFEST : MEDIA_OCI_MANIFEST;
 }
 
 int manifest_check_layers(const struct manifest *manifest, const struct hutch_strlist *diff_ids,

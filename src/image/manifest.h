@@ -30,6 +30,13 @@ void platform_here(struct platform *ret_platform);
 int platform_parse(const char *text, struct platform *ret_platform,
                    struct hutch_error *err) HUTCH_MUST_CHECK;
 
+#define MEDIA_OCI_INDEX "application/vnd.oci.image.index.v1+json"
+#define MEDIA_OCI_MANIFEST "application/vnd.oci.image.manifest.v1+json"
+#define MEDIA_OCI_CONFIG "application/vnd.oci.image.config.v1+json"
+#define MEDIA_OCI_LAYER "application/vnd.oci.image.layer.v1.tar"
+#define MEDIA_DOCKER_LIST "application/vnd.docker.distribution.manifest.list.v2+json"
+#define MEDIA_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
+
 enum manifest_kind { MANIFEST_IMAGE, MANIFEST_INDEX };
 
 struct manifest {
@@ -48,6 +55,8 @@ struct manifest {
 int manifest_parse(const char *text, size_t length, const char *media_type,
                    struct manifest *ret_manifest, struct hutch_error *err) HUTCH_MUST_CHECK;
 void manifest_done(struct manifest *manifest);
+/* What the manifest of an image is called where it is sent or written. */
+const char *manifest_media_type(const struct manifest *manifest);
 /* The entry for the platform; HUTCH_E_NOT_FOUND names those that there are. */
 int manifest_choose(const struct manifest *index, const struct platform *platform,
                     const struct descriptor **ret_entry, struct hutch_error *err) HUTCH_MUST_CHECK;

@@ -150,8 +150,8 @@ static int unpack(struct layer_job *job, struct hutch_error *err)
     return r;
 }
 
-/* The blob gets its name after the layer: who waits for the blob finds the layer too. Until all of it
- * is there the writer is the fetching thread's, also when somebody has failed. */
+/* The blob gets its name after the layer: who waits for the blob finds the layer too. Until all of
+ * it is there the writer is the fetching thread's, also when somebody has failed. */
 static int commit_blob(struct layer_job *job, struct hutch_error *err)
 {
     uint64_t available = 0;

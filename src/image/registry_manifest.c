@@ -7,14 +7,11 @@
 #include "image/registry_parts.h"
 #include "util/own.h"
 
-#define OCI_INDEX "application/vnd.oci.image.index.v1+json"
-#define OCI_MANIFEST "application/vnd.oci.image.manifest.v1+json"
-#define DOCKER_LIST "application/vnd.docker.distribution.manifest.list.v2+json"
-#define DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
-
-static const char *const media_types[] = {OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST};
-static const char *const accepted[] = {
-    "Accept: " OCI_INDEX ", " OCI_MANIFEST ", " DOCKER_LIST ", " DOCKER_MANIFEST, NULL};
+static const char *const media_types[] = {MEDIA_OCI_INDEX, MEDIA_OCI_MANIFEST, MEDIA_DOCKER_LIST,
+                                          MEDIA_DOCKER_MANIFEST};
+static const char *const accepted[] = {"Accept: " MEDIA_OCI_INDEX ", " MEDIA_OCI_MANIFEST
+                                       ", " MEDIA_DOCKER_LIST ", " MEDIA_DOCKER_MANIFEST,
+                                       NULL};
 
 /* The type without its parameters, if it is one that we asked for. */
 static int check_media_type(const struct http_exchange *exchange, char ret_media_type[128],

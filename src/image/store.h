@@ -6,11 +6,14 @@
  *     LIB/images/blobs/HEX      manifests, configurations and layers, checked against their name
  *     LIB/images/partial/HEX    a blob on its way; locked by who fetches it
  *     LIB/images/layers/N/      a layer, unpacked; a number, for overlayfs takes 4 KiB of names
- *     LIB/images/unpacked/KEY   which N: KEY is the layer's diff id, or the chain id where what
- * lies below has a say in it (see layer.h) LIB/images/unsettled      which of them may not be on
- * the disk yet (see settle.h) LIB/images/images/HEX     what a run must know of an image, by its
- * manifest's digest: JSON LIB/images/refs/REGISTRY/REPOSITORY/:TAG    "sha256:HEX\n", or
- * .../@sha256:HEX LIB/images/tmp/ID         work under way
+ *     LIB/images/unpacked/KEY   which N: KEY is the layer's diff id, or the key of its whole stack
+ *     LIB/images/unsettled      which of them may not be on the disk yet
+ *     LIB/images/images/HEX     what a run must know of an image, by its manifest's digest: JSON
+ *     LIB/images/refs/NAME      "sha256:HEX"; NAME is REGISTRY/REPOSITORY/:TAG, or /@sha256:HEX
+ *     LIB/images/tmp/ID         work under way
+ *     LIB/images/build/         where images are built
+ *
+ * (The key of a stack: implicit.h. What may not be on the disk: settle.h. Builds: build_place.h.)
  *
  * Everything is made elsewhere and renamed into place, and what it names is there before it: a
  * reference names an image record, a record names layers and blobs. So a crash leaves something

@@ -9,6 +9,7 @@
 #include "image/import.h"
 #include "image/layer.h"
 #include "libhutch/image_named.h"
+#include "libhutch/image_options.h"
 #include "libhutch/scratch.h"
 #include "util/own.h"
 
@@ -17,17 +18,10 @@ int hutch_image_import(const char *path, const char *reference,
 {
     hutch_cleanup(image_store_close) struct image_store store = {.dir = HUTCH_NO_FD};
     OR_SCRATCH(err);
-    if (image_store_open(&store, true, err) < 0)
+    if (image_options_check(options, IMAGE_PLATFORM_IS_ASKED, err) < 0 ||
+        image_store_open(&store, true, err) < 0)
         return -(int)err->code;
     return import_root(&store, path, reference, options, err);
-}
-
-/* An ordinary user's layers are all that user's, who stands for the image's root. */
-static void owned_by_root(void *context, uid_t *uid, gid_t *gid)
-{
-    (void)context;
-    *uid = 0;
-    *gid = 0;
 }
 
 int hutch_image_export(const char *reference, int out_fd, struct hutch_error *err)
@@ -43,7 +37,7 @@ int hutch_image_export(const char *reference, int out_fd, struct hutch_error *er
     if (root < 0)
         return root;
     const struct layer_pack_options options = {
-        .dir = root, .out_fd = out_fd, .map_owner = geteuid() == 0 ? NULL : owned_by_root};
+        .dir = root, .out_fd = out_fd, .map_owner = layer_owners_here()};
     return layer_pack_plain(&options, err);
 }
 
@@ -69,6 +63,8 @@ int hutch_image_load(const char *path, const char *name, hutch_image_fn on_image
                         .on_image = on_image,
                         .userdata = userdata};
     platform_here(&load.platform);
+    if (image_options_check(options, IMAGE_PLATFORM_IS_ASKED, err) < 0)
+        return -(int)err->code;
     if (options && options->platform && platform_parse(options->platform, &load.platform, err) < 0)
         return -(int)err->code;
     if (image_store_open(&store, true, err) < 0 || archive_open(&store, path, &archive, err) < 0)

@@ -10,6 +10,7 @@
 #include "image/build.h"
 #include "image/reference.h"
 #include "image/store.h"
+#include "libhutch/image_options.h"
 #include "libhutch/scratch.h"
 #include "util/own.h"
 
@@ -120,6 +121,9 @@ int hutch_image_build(const struct hutch_image_build *build,
 {
     struct hutch_image_options own = HUTCH_IMAGE_OPTIONS_INIT;
     OR_SCRATCH(err);
+    int r = image_options_check(options, IMAGE_PLATFORM_IS_ASKED, err);
+    if (r < 0)
+        return r;
     if (options)
         own = *options;
     return build_it(build, false, &own, err);

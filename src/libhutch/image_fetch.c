@@ -28,6 +28,15 @@ struct fetch {
     bool is_cancelled;
 };
 
+/* Its status, as waitpid() has it. */
+static int reap(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
 static int spawn(struct fetch *fetch, const char *reference, int out, struct hutch_error *err)
 {
     char *const argv[] = {"hutch", "image", "pull", "--", (char *)(uintptr_t)reference, NULL};
@@ -53,7 +62,12 @@ static int spawn(struct fetch *fetch, const char *reference, int out, struct hut
     if (failed)
         return hutch_fail_errno(err, failed, "start '%s' (HUTCH_PROGRAM names another)", program);
     fetch->pidfd = (int)syscall(SYS_pidfd_open, fetch->pid, 0);
-    return 0;
+    if (fetch->pidfd >= 0)
+        return 0;
+    failed = errno; /* nobody could hear what it says, nor end it */
+    (void)kill(fetch->pid, SIGKILL);
+    (void)reap(fetch->pid);
+    return hutch_fail_errno(err, failed, "watch '%s'", program);
 }
 
 static int start(struct fetch *fetch, const char *reference, struct hutch_error *err)
@@ -125,12 +139,8 @@ int image_fetch(const char *reference, int cancel_fd, struct hutch_error *err)
     struct fetch fetch = {.pidfd = HUTCH_NO_FD, .words = HUTCH_NO_FD};
     int status = start(&fetch, reference, err);
     if (status == 0) {
-        int end = 0;
-        if (fetch.pidfd >= 0)
-            follow(&fetch, cancel_fd);
-        while (waitpid(fetch.pid, &end, 0) < 0 && errno == EINTR)
-            ;
-        if (end != 0)
+        follow(&fetch, cancel_fd);
+        if (reap(fetch.pid) != 0)
             status = fail_fetch(&fetch, reference, err);
         else if (fetch.length)
             (void)dprintf(STDERR_FILENO, "%s\n", fetch.line);

@@ -6,6 +6,7 @@
 #include "image/credentials.h"
 #include "image/reference.h"
 #include "image/registry.h"
+#include "libhutch/scratch.h"
 
 /* A registry as people write it, with its one name: what the grammar of references says it is. */
 static int parse_registry(const char *text, struct image_reference *ret_reference,
@@ -36,6 +37,7 @@ int hutch_image_login(const char *registry, const char *user, const char *passwo
                       struct hutch_error *err)
 {
     struct image_reference reference;
+    OR_SCRATCH(err);
     int r = parse_registry(registry, &reference, err);
     if (r < 0)
         return r;
@@ -51,6 +53,7 @@ int hutch_image_login(const char *registry, const char *user, const char *passwo
 int hutch_image_logout(const char *registry, struct hutch_error *err)
 {
     struct image_reference reference;
+    OR_SCRATCH(err);
     int r = parse_registry(registry, &reference, err);
     return r < 0 ? r : credentials_forget(reference.registry, err);
 }

@@ -11,6 +11,7 @@
 #include "hutch/image.h"
 #include "image/commit.h"
 #include "image/use.h"
+#include "libhutch/image_options.h"
 #include "libhutch/scratch.h"
 #include "util/own.h"
 
@@ -82,7 +83,8 @@ int hutch_image_snapshot(const char *name, const char *reference,
     char digest[IMAGE_DIGEST_BYTES];
     OR_SCRATCH(err);
     /* before anything is held still: a name that cannot be given */
-    if (image_reference_parse(reference, &parsed, err) < 0 ||
+    if (image_options_check(options, IMAGE_PLATFORM_IS_SETTLED, err) < 0 ||
+        image_reference_parse(reference, &parsed, err) < 0 ||
         lifecycle_open(name, &sandbox, err) < 0)
         return -(int)err->code;
     int status = snapshot(sandbox, &request, digest, err);

@@ -69,6 +69,8 @@ static int receive_fd(int socket, struct hutch_error *err)
     const struct cmsghdr *rights = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (rights && rights->cmsg_type == SCM_RIGHTS)
         memcpy(&fd, CMSG_DATA(rights), sizeof(int));
+    if (got > 0 && !os_errno) /* sent, and there was no room for it here */
+        os_errno = EMFILE;
     return fd >= 0 ? fd : hutch_fail_errno(err, os_errno, "put the image's layers together");
 }
 
@@ -123,6 +125,8 @@ int merged_open(const struct image_use *image, struct hutch_error *err)
         return hutch_fail(err, HUTCH_E_UNSUPPORTED, E2BIG, "the image has too many layers");
     if (count == 1) { /* nothing to merge, and overlayfs would want two */
         hutch_autofd int layers = image_open_layers(&image->store, err);
+        if (layers < 0)
+            return layers;
         int fd = openat(layers, names.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return fd < 0 ? hutch_fail_errno(err, errno, "open layer %s", names.data) : fd;
     }
