@@ -57,7 +57,7 @@ class Effort:
 FULL = Effort(rounds=30, parallel_rounds=3, parallel_runs=500, alive=(0, 100, 300), alive_rounds=10,
               stream_bytes=2 << 30, stream_rounds=5, api_rounds=10, api_runs=500, fork_rounds=10, fork_bytes=1 << 30,
               fork_files=10000, copy_rounds=5, copy_bytes=1 << 30, copy_files=10000, many=(10, 100, 1000),
-              many_rounds=10, pull_bytes=200_000_000, pull_rounds=7)
+              many_rounds=10, pull_bytes=200_000_000, pull_rounds=5)
 QUICK = Effort(rounds=4, parallel_rounds=1, parallel_runs=100, alive=(0, 20), alive_rounds=2,
                stream_bytes=256 << 20, stream_rounds=2, api_rounds=2, api_runs=200, fork_rounds=2,
                fork_bytes=128 << 20, fork_files=1000, copy_rounds=1, copy_bytes=128 << 20, copy_files=1000,
