@@ -162,10 +162,9 @@ const struct cli_verb cli_verb_snapshot = {
     .group = "Files of a sandbox",
     .summary = "Keep the files of a sandbox under a name, or as an image",
     .usage = "NAME NEW|REFERENCE",
-    .details =
-        "Of a sandbox made from an image this is a new image: the layers of the first and one\n"
-        "more with what the sandbox has changed. A sandbox that runs is paused meanwhile.\n"
-        "Of any other it is a sandbox that is stopped, to be forked again and again.\n",
+    .details = "Of a sandbox made from an image this is a new image: the layers of the first and\n"
+               "one more with what the sandbox has changed. A sandbox that runs is paused\n"
+               "meanwhile. Of any other it is a sandbox that is stopped, to be forked again.\n",
     .run = cmd_snapshot,
 };
 
