@@ -32,7 +32,7 @@
 static int open_log(const struct hutch_sandbox *sandbox, const char *id, struct hutch_error *err)
 {
     char place[64] = "log";
-    bool strange = id && (strlen(id) > 32 || strspn(id, "0123456789abcdef") != strlen(id));
+    bool strange = id && (!*id || strlen(id) > 32 || strspn(id, "0123456789abcdef") != strlen(id));
     if (id)
         (void)snprintf(place, sizeof(place), "exec/%.32s", id);
     int fd = strange ? -1 : openat(sandbox->home.dir, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

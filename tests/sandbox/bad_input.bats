@@ -60,6 +60,8 @@ load words
     refused 125 "KEY=VALUE"
     call exec box
     refused 125 "no command"
+    call exec --attach '' box
+    refused 125 "no recorded command ''"
     call exec --nonsense box -- true
     same status 125 "$status"
     call create --name box
@@ -153,8 +155,6 @@ damage() { # FILE HOW
             create box
             hutch stop box
             layers=$(ls "$HUTCH_HOME/lib/pool" 2>/dev/null || true)
-            # a keeper rests with files in memory: without its socket it can only be reached by a signal
-            [ "$file" != socket ] || [ "$HUTCH_TEST_AS" = root ] || { hutch rm -f box && continue; }
             [ "$how" != truncated ] || [ -f "$(home_of box)/$file" ] || how=garbage
             damage "$file" "$how"
             for verb in "exec box -- true" "inspect box" "logs box" "ls" "ls --json" "ps box" "gc"; do
@@ -180,8 +180,7 @@ damage() { # FILE HOW
 
 @test "a damaged home of a running sandbox: it goes on, and rm -f ends and removes it" {
     local file how
-    # without its socket a keeper can only be reached by a signal: that is for whoever took it away
-    for file in state spec lock id; do
+    for file in state spec lock id socket log exec; do
         for how in missing garbage directory symlink fifo; do
             create box
             damage "$file" "$how"
@@ -198,6 +197,24 @@ damage() { # FILE HOW
         done
     done
     hutch gc >/dev/null
+}
+
+@test "a keeper whose socket was taken away listens again, also at rest; one whose home was removed ends" {
+    local way keeper
+    create box
+    for way in missing garbage directory; do
+        damage socket "$way"
+        until_true 5 hutch exec box -- true
+    done
+    hutch stop box
+    damage socket missing
+    until_true 5 hutch start box
+    same "after all that" alive "$(inside box 'echo alive')"
+    keeper=$(keeper_of box)
+    rm -rf "$(home_of box)"
+    until_true 5 test ! -e "/proc/$keeper"
+    same "listed" "" "$(hutch ls -q)"
+    same "files in the pool" "" "$(ls "$HUTCH_HOME/lib/pool" 2>/dev/null || true)"
 }
 
 setup() {

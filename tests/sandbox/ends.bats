@@ -41,6 +41,23 @@ for i in range(50): print(i, flush=True); time.sleep(0.05)')
     hutch rm -f box
 }
 
+@test "whoever stops all that appear keeps no other user's command from starting, and no timeout from ending one" {
+    needs_root
+    local storm='import os
+while True: os.kill(-1, 19)' i
+    create box
+    hutch exec -d box -- "$PYTHON" -c "$storm" >/dev/null
+    for i in {1..40}; do # stopped before it has executed its program, a command kept PID 1 waiting
+        status=0
+        timeout -k 1 10 "$HUTCH" exec --timeout 300ms box -- true 2>"$WORK/said" || status=$?
+        [ "$status" -eq 0 ] || same "status of start $i" 124 "$status"
+        status=0
+        timeout -k 1 10 "$HUTCH" exec -u 0 --timeout 5s box -- true 2>"$WORK/said" || status=$?
+        same "status of another user's command, start $i" 0 "$status"
+    done
+    hutch rm -f box
+}
+
 @test "a fork bomb" {
     ends_in_time -- bomb
     hutch exec box -- true

@@ -108,6 +108,19 @@ load words
     hutch rm -f box
 }
 
+@test "log-limit: ten thousand logs of ended commands are the most, and an eighth goes at once" {
+    local left
+    create box
+    (cd "$(home_of box)/exec" && seq -f %016.0f 10000 | xargs mkdir)
+    [ "$HUTCH_TEST_AS" = root ] || chown -R "$TEST_UID:$TEST_UID" "$(home_of box)/exec"
+    hutch exec -d box -- true >/dev/null
+    left=$(find "$(home_of box)/exec" -mindepth 1 -maxdepth 1 | wc -l)
+    between "left" 8000 8750 "$left"
+    hutch exec -d box -- true >/dev/null
+    same "left after one more" $((left + 1)) "$(find "$(home_of box)/exec" -mindepth 1 -maxdepth 1 | wc -l)"
+    hutch rm -f box
+}
+
 @test "log-limit: the logs of ended commands share it, and the oldest go" {
     create box --log-limit 256k
     local ids=() id

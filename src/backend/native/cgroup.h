@@ -93,6 +93,8 @@ int cgroup_open_entrances(const struct cgroup *cg, int *fds, size_t *ret_count,
 /* Kills every member, and keeps them from making others. False while there are still some: ask
  * again. */
 bool cgroup_kill_members(const struct cgroup *cg);
+/* Whoever was stopped goes on. */
+void cgroup_continue_members(const struct cgroup *cg);
 /* Dying takes processor time; from now on as much as there is, or again as much as is allowed. */
 void cgroup_lift_cpu_limit(const struct cgroup *cg);
 int cgroup_set_limits(const struct cgroup *cg, const struct hutch_limits *limits,

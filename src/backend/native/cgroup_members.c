@@ -175,6 +175,12 @@ bool cgroup_kill_members(const struct cgroup *cg)
     return signal_members(cg->groups[0].dir, SIGKILL) == 0;
 }
 
+void cgroup_continue_members(const struct cgroup *cg)
+{
+    if (cg->count)
+        (void)signal_members(cg->groups[0].dir, SIGCONT);
+}
+
 static int list_group(int dir, pid_t **pids, size_t *count)
 {
     char line[64];

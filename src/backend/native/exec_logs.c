@@ -107,6 +107,23 @@ static int by_age(const void *left, const void *right)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
+/* Some more than must be, or every command from now on would look at the whole directory; but the
+ * newest goes for the limit's sake only. */
+static void remove_oldest(int exec_dir, struct ended_logs *logs, uint64_t limit)
+{
+    size_t gone = 0;
+    qsort(logs->items, logs->count, sizeof(*logs->items), by_age);
+    while (gone < logs->count) {
+        size_t left = logs->count - gone;
+        bool is_wanted = left == 1 && logs->bytes <= limit;
+        if (is_wanted || (logs->bytes <= limit - limit / 8 && left < LOGS_MAX - LOGS_MAX / 8))
+            break;
+        (void)remove_tree(exec_dir, logs->items[gone].id);
+        logs->bytes -= logs->items[gone++].bytes;
+    }
+    logs->count -= gone;
+}
+
 void exec_logs_make_room(struct warden *warden)
 {
     uint64_t limit = warden->spec->limits.log_bytes;
@@ -116,14 +133,10 @@ void exec_logs_make_room(struct warden *warden)
     hutch_autofd int exec_dir = openat(warden->home.dir, "exec", DIRECTORY);
     struct ended_logs logs = {0};
     if (exec_dir >= 0 && collect(warden, exec_dir, &logs) == 0) {
-        size_t gone = 0;
-        qsort(logs.items, logs.count, sizeof(*logs.items), by_age);
-        while (gone < logs.count && (logs.bytes > limit || logs.count - gone >= LOGS_MAX)) {
-            (void)remove_tree(exec_dir, logs.items[gone].id);
-            logs.bytes -= logs.items[gone++].bytes;
-        }
+        if (logs.bytes > limit || logs.count >= LOGS_MAX)
+            remove_oldest(exec_dir, &logs, limit);
         warden->ended_logs.bytes = logs.bytes;
-        warden->ended_logs.count = logs.count - gone;
+        warden->ended_logs.count = logs.count;
         warden->ended_logs.is_counted = true;
     }
     free(logs.items);

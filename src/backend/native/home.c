@@ -386,6 +386,12 @@ int home_listen(const struct home *home, struct hutch_error *err)
     return HUTCH_TAKE_FD(fd);
 }
 
+static bool has_socket(const struct home *home)
+{
+    struct stat info;
+    return fstatat(home->dir, "socket", &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(info.st_mode);
+}
+
 int home_connect(const struct home *home, bool waits, struct hutch_error *err)
 {
     struct sockaddr_un address = address_of(home);
@@ -396,11 +402,12 @@ int home_connect(const struct home *home, bool waits, struct hutch_error *err)
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
         (waits || fcntl(fd, F_SETFL, 0) == 0))
         return HUTCH_TAKE_FD(fd);
-    if (errno == ECONNREFUSED || errno == ENOENT)
-        return hutch_fail(err, HUTCH_E_CONFLICT, errno,
+    int failure = errno;
+    if (failure == ECONNREFUSED || failure == ENOENT || !has_socket(home))
+        return hutch_fail(err, HUTCH_E_CONFLICT, failure,
                           "sandbox '%s' is not running; 'hutch start %s' starts it", home->name,
                           home->name);
-    return hutch_fail_errno(err, errno, "reach the keeper of sandbox '%s'", home->name);
+    return hutch_fail_errno(err, failure, "reach the keeper of sandbox '%s'", home->name);
 }
 
 int home_remove(struct home *home, const char *id, struct hutch_error *err)

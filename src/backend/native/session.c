@@ -20,6 +20,8 @@
 #define KILL_PAUSE_US 2000      /* between two looks at members that have been killed */
 #define GUARD_PAUSE_US 20000    /* the same, where PID 1 has to look for them */
 #define LINGER_PAUSE_US 1000000 /* between two looks at what a command left running */
+#define START_PATIENCE_US 20000 /* a command is started in far less */
+#define START_PAUSE_US 5000     /* between two attempts to hasten its start */
 #define EXIT_TIMEOUT 124
 
 void session_free(struct session *session)
@@ -42,6 +44,7 @@ struct session *session_new(struct warden *warden, struct hutch_error *err)
     }
     session->pipes[0] = session->pipes[1] = session->directory = HUTCH_NO_FD;
     session->deadline_us = WARDEN_NEVER;
+    session->asked_us = now_us();
     if (keeper_make_id(id, err) < 0) {
         session_free(session);
         return NULL;
@@ -49,6 +52,13 @@ struct session *session_new(struct warden *warden, struct hutch_error *err)
     memcpy(session->id, id, 16);
     session->number = ++warden->last_number;
     return session;
+}
+
+void session_set_deadline(struct session *session, uint64_t from_us)
+{
+    uint64_t most_ms = (WARDEN_NEVER - from_us) / 1000;
+    bool has_end = session->timeout_ms && session->timeout_ms < most_ms;
+    session->deadline_us = has_end ? from_us + session->timeout_ms * 1000 : WARDEN_NEVER;
 }
 
 void session_add(struct warden *warden, struct session *session)
@@ -97,8 +107,8 @@ void session_started(struct warden *warden, struct session *session, uint64_t ti
     struct wire_message answer = WIRE_MESSAGE_INIT;
     session->phase = SESSION_RUNNING;
     session->started_us = time_us;
-    if (session->timeout_ms)
-        session->deadline_us = time_us + session->timeout_ms * 1000;
+    if (!session->is_dying)
+        session_set_deadline(session, time_us);
     wire_begin(&answer, "started");
     wire_add(&answer, "id", session->id);
     wire_add_number(&answer, "output_bytes", warden->spec->limits.output_bytes);
@@ -267,11 +277,11 @@ static bool kill_members(struct warden *warden, struct session *session, uint64_
 /* True while something of it is left. */
 static bool is_alive(struct warden *warden, struct session *session, uint64_t now)
 {
-    if (session->phase == SESSION_RUNNING && session->deadline_us <= now && !session->is_dying)
+    if (session->phase != SESSION_ENDED && session->deadline_us <= now && !session->is_dying)
         session_kill(session, HUTCH_REASON_TIMEOUT);
-    /* one that is only being started has no member yet, but will have */
-    if (session->is_dying && session->phase != SESSION_STARTING &&
-        kill_members(warden, session, now)) {
+    /* one that is only being started may have no member yet, but will have */
+    if (session->is_dying && kill_members(warden, session, now) &&
+        session->phase != SESSION_STARTING) {
         session->is_dying = false;
         session->deadline_us = WARDEN_NEVER;
     }
@@ -284,11 +294,26 @@ static bool is_alive(struct warden *warden, struct session *session, uint64_t no
     return false;
 }
 
+/* PID 1 starts one command after the other and waits until each has executed its program. Until
+ * then others of the command's user can stop it, and PID 1 would wait for good. When to look again.
+ */
+static uint64_t hasten_start(const struct warden *warden, const struct session *first, uint64_t now)
+{
+    if (!first)
+        return WARDEN_NEVER;
+    if (now < first->asked_us + START_PATIENCE_US)
+        return first->asked_us + START_PATIENCE_US;
+    cgroup_continue_members(&warden->keeper->cgroup); /* where it is before it enters its own */
+    cgroup_continue_members(&first->cgroup);
+    return now + START_PAUSE_US;
+}
+
 uint64_t sessions_look(struct warden *warden)
 {
     uint64_t now = now_us();
     uint64_t next = WARDEN_NEVER;
     bool dying = false;
+    const struct session *first_starting = NULL;
     for (struct session *session = warden->sessions, *after; session; session = after) {
         after = session->next;
         if (!is_alive(warden, session, now)) {
@@ -296,6 +321,8 @@ uint64_t sessions_look(struct warden *warden)
             continue;
         }
         dying |= session->is_dying;
+        if (session->phase == SESSION_STARTING && warden->record.state != HOME_PAUSED)
+            first_starting = session; /* the oldest is the last in the list */
         /* on v1 what is frozen does not die before it is resumed */
         bool dies_now = session->is_dying && warden->record.state != HOME_PAUSED;
         uint64_t look = dies_now ? now + KILL_PAUSE_US
@@ -305,6 +332,8 @@ uint64_t sessions_look(struct warden *warden)
         if (look < next)
             next = look;
     }
+    uint64_t hasten = hasten_start(warden, first_starting, now);
+    next = hasten < next ? hasten : next;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (dying && !warden->cpu_is_lifted)
         cgroup_lift_cpu_limit(&warden->keeper->cgroup);

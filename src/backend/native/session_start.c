@@ -160,6 +160,7 @@ static int fill_order(struct warden *warden, struct wire_message *request, struc
     order->size.ws_row = (unsigned short)wire_number(request, "rows", 24);
     order->size.ws_col = (unsigned short)wire_number(request, "columns", 80);
     session->timeout_ms = wire_number(request, "timeout_ms", 0);
+    session_set_deadline(session, session->asked_us + SESSION_START_GRACE_US);
     return 0;
 }
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -50,17 +49,6 @@ static int detach(void)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
     return 0;
-}
-
-static int watch_signals(struct warden *warden, struct hutch_error *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    (void)sigprocmask(SIG_SETMASK, &set, NULL);
-    warden->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return warden->signals < 0 ? hutch_fail_errno(err, errno, "watch for signals") : 0;
 }
 
 static int read_spec(struct warden *warden, struct hutch_error *err)
@@ -153,9 +141,8 @@ static void ready(struct warden *warden)
     warden->record.started_us = warden_clock_us();
     warden->reason = NULL;
     warden->idle_since_us = now_us();
-    if (warden->listener < 0)
-        warden->listener = home_listen(&warden->home, &err);
-    if (warden->listener < 0 || home_write(&warden->home, &warden->record, &err) < 0 ||
+    if ((warden->listener < 0 && warden_listen(warden, &err) < 0) ||
+        home_write(&warden->home, &warden->record, &err) < 0 ||
         (keeper_command(warden->keeper)->count && session_start_main(warden, &err) < 0)) {
         warden->failure = err;
         warden->is_ending = true;
@@ -394,10 +381,8 @@ static void dispatch(struct warden *warden)
                 session_read(warden, session, i);
     if (fds[FIXED_INIT].revents)
         hear_init(warden);
-    if (fds[FIXED_SIGNALS].revents && warden->is_resting)
-        warden->is_ending = true;
-    else if (fds[FIXED_SIGNALS].revents)
-        warden_stop(warden, "terminated", 1000);
+    if (fds[FIXED_SIGNALS].revents)
+        warden_take_signals(warden);
     if (fds[FIXED_PID].revents && !warden->is_ending) {
         warden->reason = "sandbox_died";
         warden->is_ending = true;
@@ -406,7 +391,9 @@ static void dispatch(struct warden *warden)
 
 void warden_wait_until(struct warden *warden, size_t count, uint64_t next)
 {
+    uint64_t home = warden_look_at_home(warden);
     uint64_t now = now_us();
+    next = home < next ? home : next;
     uint64_t wait_us = next > now ? next - now : 0;
     struct timespec pause = {.tv_sec = (time_t)(wait_us / 1000000),
                              .tv_nsec = (long)(wait_us % 1000000) * 1000};
@@ -437,7 +424,8 @@ int warden_main(void)
         return 1;
     warden->home = (struct home)HOME_INIT;
     warden->image = (struct image_use)IMAGE_USE_INIT;
-    warden->listener = warden->signals = warden->layer = warden->lease.fd = HUTCH_NO_FD;
+    warden->listener = warden->signals = warden->watched = warden->layer = warden->lease.fd =
+        HUTCH_NO_FD;
     warden->creator = CREATOR_FD;
     if (wire_receive(CREATOR_FD, &order, &err) < 0)
         return 1;
@@ -445,7 +433,7 @@ int warden_main(void)
     bool is_new = wire_number(&order, "new", 0);
     int status = take_order(warden, &order, &err);
     if (status == 0)
-        status = watch_signals(warden, &err);
+        status = warden_watch(warden, &err);
     do {
         if (status == 0)
             status = build(warden, has_layer, &err);

@@ -18,6 +18,8 @@
 #include "store/log.h"
 
 #define WARDEN_NEVER UINT64_MAX
+/* A start that takes longer is taken from the command's own time. */
+#define SESSION_START_GRACE_US 500000
 
 enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
 
@@ -37,6 +39,7 @@ struct session {
     struct log_writer *log;
     int directory;         /* of a recorded one: its log and how it ended */
     struct client *client; /* attached: whose it is; recorded: who hears that it has started */
+    uint64_t asked_us;
     uint64_t started_us;
     uint64_t ended_us;
     uint64_t deadline_us;
@@ -74,8 +77,11 @@ struct warden {
     struct image_use image; /* open from its start to the keeper's end */
     struct keeper *keeper;
     int listener;
+    ino_t socket_inode; /* of the socket that the listener made */
     int signals;
-    int creator; /* who waits for the sandbox to be ready; negative: nobody any more */
+    int watched;              /* the home: see warden_home.c */
+    uint64_t look_at_home_us; /* something has changed there; 0: nothing */
+    int creator;              /* who waits for the sandbox to be ready; negative: nobody any more */
     struct client *clients;
     struct session *sessions;
     struct ended_log_sum ended_logs;
@@ -83,6 +89,7 @@ struct warden {
     uint64_t idle_since_us;
     uint64_t kill_at_us; /* stopping: when patience ends */
     bool is_stopping;
+    bool is_terminated; /* by a signal: then it does not rest */
     bool is_resting;    /* stopped, with its files in memory: it can only be started or removed */
     int layer;          /* those files */
     struct lease lease; /* whose ids they have */
@@ -113,6 +120,12 @@ bool warden_can_rest(const struct warden *warden);
 bool warden_rest(struct warden *warden);
 void warden_take_down(struct warden *warden, bool was_new);
 
+/* warden_home.c */
+int warden_watch(struct warden *warden, struct hutch_error *err);
+void warden_take_signals(struct warden *warden);
+int warden_listen(struct warden *warden, struct hutch_error *err);
+uint64_t warden_look_at_home(struct warden *warden); /* when to look again */
+
 /* session_start.c */
 int session_start(struct warden *warden, struct wire_message *request, struct client *client,
                   struct hutch_error *err);
@@ -122,6 +135,8 @@ int session_start_main(struct warden *warden, struct hutch_error *err);
 
 /* session.c */
 struct session *session_new(struct warden *warden, struct hutch_error *err);
+/* Its time runs from then on. */
+void session_set_deadline(struct session *session, uint64_t from_us);
 void session_add(struct warden *warden, struct session *session);
 void session_free(struct session *session);
 struct session *session_find(const struct warden *warden, uint32_t number);

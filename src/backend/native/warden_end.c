@@ -12,7 +12,8 @@ static void remove_all(struct warden *warden)
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (warden->keeper)
         warden->keeper->keeps_layer = false;
-    (void)!home_remove(&warden->home, warden->record.id, &ignored);
+    if (home_is_there(&warden->home)) /* the name may be another sandbox's by now */
+        (void)!home_remove(&warden->home, warden->record.id, &ignored);
 }
 
 static void tell_creator(struct warden *warden)
@@ -79,8 +80,8 @@ static void record_end(struct warden *warden, enum home_state state)
 /* Files in memory are kept by keeping their mount, and the ids they have. */
 bool warden_can_rest(const struct warden *warden)
 {
-    return warden->is_stopping && !warden->is_removing && !warden->record.on_disk &&
-           warden->creator < 0 && warden->keeper->writable >= 0;
+    return warden->is_stopping && !warden->is_removing && !warden->is_terminated &&
+           !warden->record.on_disk && warden->creator < 0 && warden->keeper->writable >= 0;
 }
 
 /* Returns when it is to be started again (true) or to end. */
