@@ -16,14 +16,21 @@
 #include "image/implicit_move.h"
 #include "util/own.h"
 
+/* Whoever made the layers has chosen how much there is to do here. An honest image has a handful of
+ * such links; every path of a layer is held against all of them. */
+#define MOST_MOVES 1000
+/* Directories opened below, for all paths of a layer together: a minute or two. */
+#define MOST_OPENED 20000000
+
 struct settling {
     const struct image_store *store;
     struct image below; /* as if the layers beneath were an image of their own */
     int dir;
-    struct hutch_strlist from;   /* directories that moved, */
-    struct hutch_strlist to;     /* and where to; both without a slash at the front */
-    struct hutch_strlist adopt;  /* what takes its attributes from below */
-    struct hutch_strlist merged; /* was at the target before something moved into it */
+    struct hutch_strlist from;  /* directories that moved, */
+    struct hutch_strlist to;    /* and where to; both without a slash at the front */
+    struct hutch_strlist adopt; /* what takes its attributes from below */
+    struct name_set merged;     /* was at the target before something moved into it */
+    size_t opened;
     struct hutch_error *err;
 };
 
@@ -48,7 +55,7 @@ static void settling_done(struct settling *settling)
     hutch_strlist_done(&settling->from);
     hutch_strlist_done(&settling->to);
     hutch_strlist_done(&settling->adopt);
-    hutch_strlist_done(&settling->merged);
+    name_set_done(&settling->merged);
 }
 
 /* Where a path of the layer is after the moves so far. */
@@ -72,13 +79,20 @@ static int place_now(const struct settling *settling, const char *path, char ret
 
 /* What the layers below have there: a directory's descriptor and its name without links, or
  * HUTCH_E_NOT_FOUND for everything else, which the layer hides as any file. */
-static int open_below(const struct settling *settling, const char *path,
-                      char ret_resolved[PATH_MAX], struct hutch_error *err)
+static int open_below(struct settling *settling, const char *path, char ret_resolved[PATH_MAX])
 {
-    int fd = image_open_directory(settling->store, &settling->below, path, ret_resolved, err);
-    if (fd < 0 && err->os_errno != ENOENT && err->os_errno != ENOTDIR && err->os_errno != ELOOP)
-        return fd;
-    return fd < 0 ? -HUTCH_E_NOT_FOUND : fd;
+    static const int leads_nowhere[] = {ENOENT, ENOTDIR, ELOOP, EMLINK, ENAMETOOLONG};
+    struct hutch_error *err = settling->err;
+    ret_resolved[0] = '\0';
+    if (settling->opened > MOST_OPENED)
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "its directories lead through too many links of the layers below");
+    int fd = image_open_directory(settling->store, &settling->below, path, ret_resolved,
+                                  &settling->opened, err);
+    for (size_t i = 0; fd < 0 && i < HUTCH_COUNT(leads_nowhere); i++)
+        if (err->os_errno == leads_nowhere[i])
+            return -HUTCH_E_NOT_FOUND;
+    return fd;
 }
 
 /* Every directory on the way to the target that the layer does not have is made, and is one more
@@ -91,14 +105,11 @@ static int make_target(struct settling *settling, const char *target)
         end += strcspn(target + end, "/");
         memcpy(path, target, end);
         path[end] = '\0';
-        if (mkdirat(settling->dir, path, 0755) < 0) {
-            if (errno == EEXIST)
-                continue;
-            return hutch_fail_errno(settling->err, errno, "make '%.200s' in a layer", path);
-        }
-        int r = hutch_strlist_add(&settling->adopt, path, settling->err);
+        int r = implicit_make(settling->dir, path);
         if (r < 0)
-            return r;
+            return hutch_fail_errno(settling->err, errno, "make '%.200s' in a layer", path);
+        if (r > 0 && hutch_strlist_add(&settling->adopt, path, settling->err) < 0)
+            return -(int)settling->err->code;
     }
     return 0;
 }
@@ -108,6 +119,10 @@ static int move(struct settling *settling, const char *path, const char *target)
 {
     if (!implicit_can_hold(settling->dir, target))
         return 0;
+    if (settling->from.count == MOST_MOVES)
+        return hutch_fail(settling->err, HUTCH_E_INVALID, 0,
+                          "more than %d of its directories are links in the layers below",
+                          MOST_MOVES);
     int r = make_target(settling, target);
     if (r >= 0)
         r = implicit_move(settling->dir, path, target, &settling->merged, settling->err);
@@ -130,9 +145,9 @@ static int settle_one(struct settling *settling, const char *implicit)
     if (r < 0)
         return r;
     bool has_moved = strcmp(path, implicit) != 0;
-    if (has_moved && hutch_strlist_has(&settling->merged, path))
+    if (has_moved && name_set_has(&settling->merged, path))
         return 0; /* it speaks for itself */
-    hutch_autofd int fd = open_below(settling, path, resolved, settling->err);
+    hutch_autofd int fd = open_below(settling, path, resolved);
     if (fd == -HUTCH_E_NOT_FOUND)
         return 0;
     if (fd < 0)
@@ -145,11 +160,11 @@ static int settle_one(struct settling *settling, const char *implicit)
     return move(settling, path, target);
 }
 
-static int adopt(const struct settling *settling, const char *path)
+static int adopt(struct settling *settling, const char *path)
 {
     char resolved[PATH_MAX];
     struct stat info;
-    hutch_autofd int source = open_below(settling, path, resolved, settling->err);
+    hutch_autofd int source = open_below(settling, path, resolved);
     if (source == -HUTCH_E_NOT_FOUND)
         return 0;
     if (source < 0)

@@ -20,7 +20,7 @@
 #define MOST_LEVELS 100
 
 struct mover {
-    struct hutch_strlist *merged;
+    struct name_set *merged;
     char path[PATH_MAX]; /* of the target, as far as the walk is */
     unsigned level;
     struct hutch_error *err;
@@ -59,10 +59,21 @@ static int fail_move(const struct mover *mover, int os_errno)
     return hutch_fail_errno(mover->err, os_errno, "move files of a layer to '%.200s'", mover->path);
 }
 
-static int keep_times(int dir, const struct stat *before)
+/* Whoever is not root can change a directory's content, and move it, only when it allows writing,
+ * even its owner. What it was like comes back with leave_as_before. */
+static int allow_writing(int dir, struct stat *ret_before)
+{
+    if (fstat(dir, ret_before) < 0)
+        return -1;
+    bool denies = geteuid() != 0 && (ret_before->st_mode & S_IRWXU) != S_IRWXU;
+    return denies ? fchmod(dir, (ret_before->st_mode & 07777) | S_IRWXU) : 0;
+}
+
+static int leave_as_before(int dir, const struct stat *before)
 {
     const struct timespec times[2] = {before->st_atim, before->st_mtim};
-    return futimens(dir, times);
+    bool denies = geteuid() != 0 && (before->st_mode & S_IRWXU) != S_IRWXU;
+    return denies && fchmod(dir, before->st_mode & 07777) < 0 ? -1 : futimens(dir, times);
 }
 
 static int merge(struct mover *mover, int from, int to);
@@ -81,7 +92,7 @@ static int merge_directory(struct mover *mover, int from, int to, const char *na
         return fail_move(mover, ENAMETOOLONG);
     }
     mover->level++;
-    int r = hutch_strlist_add(mover->merged, mover->path, mover->err);
+    int r = name_set_add(mover->merged, mover->path, mover->err);
     if (r >= 0)
         r = merge(mover, inner_from, inner_to);
     mover->level--;
@@ -89,21 +100,40 @@ static int merge_directory(struct mover *mover, int from, int to, const char *na
     return r;
 }
 
+/* A directory that denies writing to who moves it. Nothing but a directory can be the cause here.
+ */
+static int move_closed(int from, int to, const char *name)
+{
+    struct stat before;
+    hutch_autofd int moved = openat(from, name, OPEN_DIRECTORY);
+    if (moved < 0 || allow_writing(moved, &before) < 0)
+        return -1;
+    int r = renameat2(from, name, to, name, RENAME_NOREPLACE);
+    int cause = errno;
+    if (leave_as_before(moved, &before) < 0)
+        return -1;
+    errno = cause;
+    return r;
+}
+
 static int move_entry(struct mover *mover, int from, int to, const char *name)
 {
     if (!strcmp(name, ".") || !strcmp(name, ".."))
         return 0;
-    if (renameat2(from, name, to, name, RENAME_NOREPLACE) == 0)
-        return 0;
-    return errno == EEXIST ? merge_directory(mover, from, to, name) : fail_move(mover, errno);
+    int r = renameat2(from, name, to, name, RENAME_NOREPLACE);
+    if (r < 0 && errno == EACCES)
+        r = move_closed(from, to, name);
+    if (r < 0)
+        return errno == EEXIST ? merge_directory(mover, from, to, name) : fail_move(mover, errno);
+    return 0;
 }
 
 static int merge(struct mover *mover, int from, int to)
 {
-    struct stat before;
+    struct stat before, former; /* `from` goes when it is empty */
     int listed = fcntl(from, F_DUPFD_CLOEXEC, 0);
     DIR *list = listed < 0 ? NULL : fdopendir(listed);
-    if (!list || fstat(to, &before) < 0) {
+    if (!list || allow_writing(to, &before) < 0 || allow_writing(from, &former) < 0) {
         int r = fail_move(mover, errno);
         if (list)
             (void)closedir(list);
@@ -115,7 +145,7 @@ static int merge(struct mover *mover, int from, int to)
     for (const struct dirent *entry; r >= 0 && (entry = readdir(list));)
         r = move_entry(mover, from, to, entry->d_name);
     (void)closedir(list);
-    return r >= 0 && keep_times(to, &before) < 0 ? fail_move(mover, errno) : r;
+    return r >= 0 && leave_as_before(to, &before) < 0 ? fail_move(mover, errno) : r;
 }
 
 /* The directory that holds the path's last component; the layer's own for a path of one. */
@@ -129,7 +159,19 @@ static int open_parent(int dir, const char *path, const char **ret_name)
     return implicit_open(dir, parent);
 }
 
-int implicit_move(int dir, const char *from, const char *to, struct hutch_strlist *merged,
+int implicit_make(int dir, const char *path)
+{
+    struct stat before;
+    const char *name = NULL;
+    hutch_autofd int parent = open_parent(dir, path, &name);
+    if (parent < 0 || faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return parent < 0 ? -1 : 0;
+    if (allow_writing(parent, &before) < 0 || mkdirat(parent, name, 0755) < 0)
+        return -1;
+    return leave_as_before(parent, &before) < 0 ? -1 : 1;
+}
+
+int implicit_move(int dir, const char *from, const char *to, struct name_set *merged,
                   struct hutch_error *err)
 {
     struct mover mover = {.merged = merged, .err = err};
@@ -139,10 +181,11 @@ int implicit_move(int dir, const char *from, const char *to, struct hutch_strlis
     hutch_autofd int source = implicit_open(dir, from);
     hutch_autofd int target = implicit_open(dir, to);
     hutch_autofd int parent = open_parent(dir, from, &name);
-    if (source < 0 || target < 0 || parent < 0 || fstat(parent, &before) < 0)
+    if (source < 0 || target < 0 || parent < 0)
         return fail_move(&mover, errno);
     int r = merge(&mover, source, target);
-    if (r >= 0 && (remove_tree(parent, name) < 0 || keep_times(parent, &before) < 0))
+    if (r >= 0 && (allow_writing(parent, &before) < 0 || remove_tree(parent, name) < 0 ||
+                   leave_as_before(parent, &before) < 0))
         return fail_move(&mover, errno);
     return r;
 }

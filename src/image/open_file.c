@@ -17,6 +17,9 @@
 #include "util/own.h"
 
 #define MOST_LINKS 40 /* as the kernel */
+/* One walk opens no more directories than this: links full of ".." would have it climb for hours.
+ * It is several times what the longest path in the tallest stack needs. */
+#define MOST_OPENED 100000
 
 struct merged {
     int *fds;
@@ -36,6 +39,8 @@ struct walk {
     char resolved[PATH_MAX]; /* of `here`, without links: "/etc/alternatives", the root is "" */
     char pending[PATH_MAX];
     unsigned links;
+    size_t opened;
+    bool wants_directory; /* all else is as good as nothing, and is not opened */
     struct hutch_error *err;
 };
 
@@ -65,8 +70,7 @@ static bool is_opaque(int dir)
 
 static int fail_walk(const struct walk *walk, int os_errno)
 {
-    return hutch_fail_errno(walk->err, os_errno, "look into a layer of image '%.19s'",
-                            walk->image->digest);
+    return hutch_fail_errno(walk->err, os_errno, "look into the image's layers");
 }
 
 static int fail_missing(const struct walk *walk, int os_errno)
@@ -74,9 +78,13 @@ static int fail_missing(const struct walk *walk, int os_errno)
     return hutch_fail(walk->err, HUTCH_E_NOT_FOUND, os_errno, "it is not in the image");
 }
 
-/* Adds the directory `name` of a layer. Returns 1 when nothing below it counts. */
-static int add_directory(struct merged *merged, int parent, const char *name)
+/* Adds the directory `name` of a layer. Returns 1 when nothing below it counts, -1 with errno. */
+static int add_directory(struct walk *walk, struct merged *merged, int parent, const char *name)
 {
+    if (++walk->opened > MOST_OPENED) {
+        errno = EMLINK;
+        return -1;
+    }
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -97,7 +105,7 @@ static int open_root(struct walk *walk)
         return hutch_fail_nomem(walk->err);
     int r = 0;
     for (size_t i = 0; r == 0 && i < layers->count; i++)
-        r = add_directory(&walk->here, dir, layers->items[i]);
+        r = add_directory(walk, &walk->here, dir, layers->items[i]);
     return r < 0 ? fail_walk(walk, errno) : 0;
 }
 
@@ -127,7 +135,7 @@ static int enter(struct walk *walk, const char *name)
     if (!next.fds)
         return hutch_fail_nomem(walk->err);
     for (size_t i = 0; i < walk->here.count; i++) {
-        int r = add_directory(&next, walk->here.fds[i], name);
+        int r = add_directory(walk, &next, walk->here.fds[i], name);
         if (r > 0 || (r < 0 && (errno == ENOTDIR || errno == ELOOP)))
             break;
         if (r < 0 && errno != ENOENT)
@@ -227,7 +235,7 @@ static int step(struct walk *walk, const char *name, bool *ret_is_file)
         return follow_link(walk, found.dir, name);
     if (S_ISDIR(found.info.st_mode))
         return enter(walk, name);
-    if (walk->pending[0])
+    if (walk->pending[0] || walk->wants_directory)
         return fail_missing(walk, ENOTDIR);
     *ret_is_file = true;
     return open_regular(walk, &found, name);
@@ -270,12 +278,15 @@ int image_open_file(const struct image_store *store, const struct image *image, 
 }
 
 int image_open_directory(const struct image_store *store, const struct image *image,
-                         const char *path, char ret_resolved[PATH_MAX], struct hutch_error *err)
+                         const char *path, char ret_resolved[PATH_MAX], size_t *opened,
+                         struct hutch_error *err)
 {
-    hutch_cleanup(walk_done) struct walk walk = {.store = store, .image = image, .err = err};
-    hutch_autofd int fd = HUTCH_NO_FD;
+    hutch_cleanup(walk_done) struct walk walk = {
+        .store = store, .image = image, .wants_directory = true, .err = err};
+    int fd = HUTCH_NO_FD;
     int r = walk_path(&walk, path, &fd);
-    if (r >= 0 && fd < 0 && walk.here.count) {
+    *opened += walk.opened;
+    if (r >= 0 && walk.here.count) {
         memcpy(ret_resolved, walk.resolved, sizeof(walk.resolved));
         return HUTCH_TAKE_FD(walk.here.fds[0]);
     }

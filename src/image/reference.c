@@ -194,7 +194,10 @@ int image_reference_parse(const char *text, struct image_reference *ret_referenc
     struct image_reference reference = {0};
     char copy[IMAGE_REFERENCE_BYTES];
     const char *problem = "it is too long";
-    if (strlen(text) < sizeof(copy)) {
+    if (image_digest_is_valid(text)) {
+        /* as a repository with a tag it would be a name that every command takes for the digest */
+        problem = "a digest alone is none";
+    } else if (strlen(text) < sizeof(copy)) {
         memcpy(copy, text, strlen(text) + 1);
         problem = *text ? split(copy, &reference) : "it is empty";
     }

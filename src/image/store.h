@@ -80,9 +80,9 @@ int image_open_layers(const struct image_store *store, struct hutch_error *err) 
 int image_open_file(const struct image_store *store, const struct image *image, const char *path,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* The same for a directory: that of the topmost layer that has it, and its name without links
- * ("/usr/bin"; the root is ""). */
+ * ("/usr/bin"; the root is ""). What it cost in directories is added to *opened. */
 int image_open_directory(const struct image_store *store, const struct image *image,
-                         const char *path, char ret_resolved[PATH_MAX],
+                         const char *path, char ret_resolved[PATH_MAX], size_t *opened,
                          struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif

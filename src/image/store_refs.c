@@ -46,6 +46,15 @@ static int make_parents(int dir, const char *path)
     return 0;
 }
 
+static void remove_empty_parents(int dir, char *path)
+{
+    for (char *slash; (slash = strrchr(path, '/')) && strchr(path, '/') != slash;) {
+        *slash = '\0';
+        if (unlinkat(dir, path, AT_REMOVEDIR) < 0)
+            return;
+    }
+}
+
 /* Whoever takes the last name out of a directory takes that away too, at any moment. */
 int store_set_reference(const struct image_store *store, const struct image_reference *reference,
                         const char *digest, struct hutch_error *err)
@@ -58,22 +67,15 @@ int store_set_reference(const struct image_store *store, const struct image_refe
     store_reference_path(reference, path);
     int length = snprintf(text, sizeof(text), "%s\n", digest);
     for (int tries = 0; tries < 100; tries++) {
-        if (make_parents(store->dir, path) < 0 && errno != ENOENT)
-            return hutch_fail_errno(err, errno, "make the directories of 'images/%.200s'", path);
-        r = store_put_file(store, path, text, (size_t)length, true, err);
+        r = make_parents(store->dir, path) < 0 && errno != ENOENT
+                ? hutch_fail_errno(err, errno, "make the directories of 'images/%.200s'", path)
+                : store_put_file(store, path, text, (size_t)length, true, err);
         if (r != -HUTCH_E_NOT_FOUND)
             break;
     }
+    if (r < 0)
+        remove_empty_parents(store->dir, path);
     return r;
-}
-
-static void remove_empty_parents(int dir, char *path)
-{
-    for (char *slash; (slash = strrchr(path, '/')) && strchr(path, '/') != slash;) {
-        *slash = '\0';
-        if (unlinkat(dir, path, AT_REMOVEDIR) < 0)
-            return;
-    }
 }
 
 int store_remove_reference(const struct image_store *store, const struct image_reference *reference,

@@ -415,6 +415,11 @@ def image_name_is_a_path():
 
 
 @case
+def image_name_is_a_digest():
+    return oci(name="sha256:" + "a" * 64)
+
+
+@case
 def image_name_has_control_characters():
     return oci(name="x\u001b[2J\nroot:1")
 

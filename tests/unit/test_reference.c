@@ -78,6 +78,7 @@ static void what_is_no_name_is_refused(void **state)
         {"python@" DIGEST "@" DIGEST},
         {"python@" DIGEST ":1"},
         {HEX},
+        {DIGEST},
         {" python"},
         {"python "},
         {"py thon"},
