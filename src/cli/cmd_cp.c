@@ -6,7 +6,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 
@@ -59,12 +58,9 @@ static int copy(const struct place *from, const struct place *to, struct hutch_e
 static int cmd_cp(const struct cli_verb *verb, int argc, char **argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){2, 2}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){2, 2}, &index, &status))
+        return status;
     struct place from = place_of(argv[index]);
     struct place to = place_of(argv[index + 1]);
     return copy(&from, &to, &err) < 0 ? cli_report(&err) : 0;

@@ -7,7 +7,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/snapshot_image.h"
@@ -27,13 +26,9 @@ static struct hutch_sandbox *begin(const struct cli_verb *verb, int argc, char *
 {
     struct hutch_sandbox *sandbox = NULL;
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_operands(verb, argc, argv, request, (struct cli_count){least, most}, ret_index, &help,
-                     &err) < 0)
-        *ret_status = cli_report(&err);
-    else if (help)
-        *ret_status = cli_help_verb(verb);
-    else if (hutch_sandbox_open(argv[*ret_index], &sandbox, &err) < 0)
+    if (cli_begin(verb, argc, argv, request, (struct cli_count){least, most}, ret_index,
+                  ret_status) &&
+        hutch_sandbox_open(argv[*ret_index], &sandbox, &err) < 0)
         *ret_status = cli_report(&err);
     return sandbox;
 }

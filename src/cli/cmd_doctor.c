@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "hutch/host.h"
 
@@ -120,11 +120,9 @@ static int cmd_doctor(const struct cli_verb *verb, int argc, char **argv)
     struct doctor_request request = {0};
     struct findings found = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_verb_parse(verb, argc, argv, &request, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     if (cli_text_open(&text, &err) < 0)
         return cli_report(&err);
     found.file = text.file;

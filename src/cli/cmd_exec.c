@@ -255,7 +255,8 @@ static int cmd_exec(const struct cli_verb *verb, int argc, char **argv)
     struct hutch_error err = HUTCH_ERROR_INIT;
     bool help = false;
     int index = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, 0}, &index, &help, &err) < 0)
+    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, CLI_ANY}, &index, &help,
+                     &err) < 0)
         return report(&request, &err);
     if (help)
         return cli_help_verb(verb);
@@ -297,12 +298,9 @@ static int cmd_shell(const struct cli_verb *verb, int argc, char **argv)
     struct exec_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     char shell[] = "sh", flag[] = "-c", any[] = ANY_SHELL;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, 2}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 2}, &index, &status))
+        return status;
     const char *script = argv[index + 1];
     request.interactive = true;
     request.tty = !script && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;

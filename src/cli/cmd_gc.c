@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "hutch/host.h"
 
@@ -71,11 +71,9 @@ static int cmd_gc(const struct cli_verb *verb, int argc, char **argv)
 {
     struct gc_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_verb_parse(verb, argc, argv, &request, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     return sweep(&request, &err) < 0 ? cli_report(&err) : 0;
 }
 

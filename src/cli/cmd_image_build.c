@@ -9,8 +9,8 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/named.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "hutch/image.h"
 
@@ -22,6 +22,11 @@ struct build_request {
     bool no_cache;
     bool quiet;
 };
+
+static void request_done(struct build_request *request)
+{
+    cli_list_done(&request->build_args);
+}
 
 #define BUILD_FLAG(letter, type, member) \
     .short_name = (letter), .kind = (type), .offset = offsetof(struct build_request, member)
@@ -88,23 +93,12 @@ static int build(const struct build_request *request, const char *directory,
 
 static int cmd_image_build(const struct cli_verb *verb, int argc, char **argv)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
-    struct build_request request = {0};
+    CLI_CLEANUP(request_done) struct build_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 1;
-    int failed = cli_options_init(&options, verb, &err);
-    if (!failed)
-        failed = cli_options_parse(&options, argc, argv, &index, &request, &help, &err);
-    if (!failed && !help && argc - index != 1)
-        failed = cli_fail(&err, HUTCH_E_INVALID,
-                          "give one directory with a Dockerfile: hutch image build DIR");
-    if (!failed && !help)
-        failed = build(&request, argv[index], &err);
-    cli_list_done(&request.build_args);
-    if (failed)
-        return cli_report(&err);
-    return help ? cli_help_verb(verb) : 0;
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
+        return status;
+    return build(&request, argv[index], &err) < 0 ? cli_report(&err) : 0;
 }
 
 const struct cli_verb cli_image_build = {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/help.h"
 #include "cli/image.h"
 #include "cli/operands.h"
 #include "cli/out_file.h"
@@ -20,21 +19,6 @@ struct file_request {
     const char *format;
     const char *name;
 };
-
-/* 0: go on; else *ret_status is the exit status. */
-static bool begin(const struct cli_verb *verb, int argc, char **argv, struct file_request *request,
-                  struct cli_count count, int *ret_index, int *ret_status)
-{
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_operands(verb, argc, argv, request, count, ret_index, &help, &err) < 0)
-        *ret_status = cli_report(&err);
-    else if (help)
-        *ret_status = cli_help_verb(verb);
-    else
-        return true;
-    return false;
-}
 
 #define QUIET_OPTION                                                                \
     {                                                                               \
@@ -60,7 +44,7 @@ static int cmd_import(const struct cli_verb *verb, int argc, char **argv)
     struct hutch_error err = HUTCH_ERROR_INIT;
     struct hutch_image_options options = HUTCH_IMAGE_OPTIONS_INIT;
     int index = 0, status = 0;
-    if (!begin(verb, argc, argv, &request, (struct cli_count){2, 2}, &index, &status))
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){2, 2}, &index, &status))
         return status;
     CLI_CLEANUP(cli_progress_end) struct cli_progress progress = {.quiet = request.quiet};
     cli_progress_begin(&progress, &options);
@@ -92,7 +76,7 @@ static int cmd_export(const struct cli_verb *verb, int argc, char **argv)
     struct file_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     int index = 0, status = 0;
-    if (!begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
         return status;
     if (cli_out_file_open(&file, request.output, &err) < 0 ||
         hutch_image_export(argv[index], file.fd, &err) < 0 || cli_out_file_commit(&file, &err) < 0)
@@ -133,7 +117,7 @@ static int cmd_save(const struct cli_verb *verb, int argc, char **argv)
     struct hutch_error err = HUTCH_ERROR_INIT;
     enum hutch_image_format format = HUTCH_IMAGE_OCI;
     int index = 0, status = 0;
-    if (!begin(verb, argc, argv, &request, (struct cli_count){1, 0}, &index, &status))
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, CLI_ANY}, &index, &status))
         return status;
     if (parse_format(request.format, &format, &err) < 0 ||
         cli_out_file_open(&file, request.output, &err) < 0 ||
@@ -179,7 +163,7 @@ static int cmd_load(const struct cli_verb *verb, int argc, char **argv)
     struct hutch_error err = HUTCH_ERROR_INIT;
     struct hutch_image_options options = HUTCH_IMAGE_OPTIONS_INIT;
     int index = 0, status = 0;
-    if (!begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
         return status;
     CLI_CLEANUP(cli_progress_end) struct cli_progress progress = {.quiet = request.quiet};
     cli_progress_begin(&progress, &options);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/image.h"
 #include "cli/operands.h"
 #include "cli/output.h"
@@ -110,12 +109,9 @@ static int cmd_login(const struct cli_verb *verb, int argc, char **argv)
 {
     struct login_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){0, 1}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){0, 1}, &index, &status))
+        return status;
     const char *registry = argv[index] ? argv[index] : DEFAULT_REGISTRY;
     return login(&request, registry, &err) < 0 ? cli_report(&err) : 0;
 }
@@ -123,12 +119,9 @@ static int cmd_login(const struct cli_verb *verb, int argc, char **argv)
 static int cmd_logout(const struct cli_verb *verb, int argc, char **argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){0, 1}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){0, 1}, &index, &status))
+        return status;
     const char *registry = argv[index] ? argv[index] : DEFAULT_REGISTRY;
     return hutch_image_logout(registry, &err) < 0 ? cli_report(&err) : 0;
 }

@@ -8,7 +8,6 @@
 
 #include "cli/figures.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/image.h"
 #include "cli/operands.h"
 #include "cli/output.h"
@@ -120,11 +119,9 @@ static int cmd_ls(const struct cli_verb *verb, int argc, char **argv)
 {
     struct ls_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_verb_parse(verb, argc, argv, &request, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     if (request.quiet && request.json)
         (void)cli_fail(&err, HUTCH_E_INVALID,
                        "'--quiet' prints names, '--json' everything; give one of them");
@@ -172,12 +169,9 @@ static int cmd_inspect(const struct cli_verb *verb, int argc, char **argv)
     CLI_CLEANUP(cli_text_done) struct cli_text text = {0};
     struct ls_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
     int index = 0, status = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, 0}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, CLI_ANY}, &index, &status))
+        return status;
     if (cli_text_open(&text, &err) < 0)
         return cli_report(&err);
     bool is_pretty = !request.json && isatty(STDOUT_FILENO) == 1;

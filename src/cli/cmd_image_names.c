@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/figures.h"
-#include "cli/help.h"
 #include "cli/image.h"
 #include "cli/operands.h"
 #include "cli/output.h"
@@ -27,12 +26,9 @@ struct pruning {
 static int cmd_tag(const struct cli_verb *verb, int argc, char **argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){2, 2}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){2, 2}, &index, &status))
+        return status;
     return hutch_image_tag(argv[index], argv[index + 1], &err) < 0 ? cli_report(&err) : 0;
 }
 
@@ -47,12 +43,9 @@ const struct cli_verb cli_image_tag = {
 static int cmd_rm(const struct cli_verb *verb, int argc, char **argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
     int index = 0, status = 0;
-    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){1, 0}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){1, CLI_ANY}, &index, &status))
+        return status;
     for (; index < argc; index++)
         if (hutch_image_remove(argv[index], &err) < 0)
             status = cli_report(&err);
@@ -124,11 +117,9 @@ static int cmd_prune(const struct cli_verb *verb, int argc, char **argv)
 {
     struct prune_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_verb_parse(verb, argc, argv, &request, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     return prune(&request, &err) < 0 ? cli_report(&err) : 0;
 }
 

@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cli/help.h"
 #include "cli/image.h"
 #include "cli/operands.h"
 #include "cli/output.h"
@@ -15,26 +14,14 @@ struct transfer_request {
     const char *platform;
 };
 
-static int parse(const struct cli_verb *verb, int argc, char **argv,
-                 struct transfer_request *request, int most, int *ret_index, bool *ret_help)
-{
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    if (cli_operands(verb, argc, argv, request, (struct cli_count){1, most}, ret_index, ret_help,
-                     &err) < 0)
-        return cli_report(&err);
-    return *ret_help ? cli_help_verb(verb) : 0;
-}
-
 static int cmd_pull(const struct cli_verb *verb, int argc, char **argv)
 {
     struct transfer_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     struct hutch_image_options options = HUTCH_IMAGE_OPTIONS_INIT;
     char digest[HUTCH_IMAGE_DIGEST_BYTES];
-    bool help = false;
-    int index = 0;
-    int status = parse(verb, argc, argv, &request, 1, &index, &help);
-    if (status || help)
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
         return status;
     CLI_CLEANUP(cli_progress_end) struct cli_progress progress = {.quiet = request.quiet};
     cli_progress_begin(&progress, &options);
@@ -51,10 +38,8 @@ static int cmd_push(const struct cli_verb *verb, int argc, char **argv)
     struct transfer_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     struct hutch_image_options options = HUTCH_IMAGE_OPTIONS_INIT;
-    bool help = false;
-    int index = 0;
-    int status = parse(verb, argc, argv, &request, 2, &index, &help);
-    if (status || help)
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 2}, &index, &status))
         return status;
     CLI_CLEANUP(cli_progress_end) struct cli_progress progress = {.quiet = request.quiet};
     cli_progress_begin(&progress, &options);

@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/pretty.h"
@@ -26,15 +25,12 @@ static int cmd_inspect(const struct cli_verb *verb, int argc, char **argv)
 {
     CLI_CLEANUP(cli_text_done) struct cli_text text = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){1, 0}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){1, CLI_ANY}, &index, &status))
+        return status;
     if (cli_text_open(&text, &err) < 0)
         return cli_report(&err);
-    int status = cli_each_sandbox(argc, argv, index, print_one, text.file);
+    status = cli_each_sandbox(argc, argv, index, print_one, text.file);
     if (cli_text_send(&text, &err) < 0)
         return cli_report(&err);
     return status;

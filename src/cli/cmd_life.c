@@ -7,7 +7,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 
@@ -29,14 +28,11 @@ static int act(const struct cli_verb *verb, int argc, char **argv, life_fn fn,
 {
     struct life_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, 0}, &index, &help, &err) <
-            0 ||
-        (!help && settle && settle(&request, &err) < 0))
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, CLI_ANY}, &index, &status))
+        return status;
+    if (settle && settle(&request, &err) < 0)
         return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
     return cli_each_sandbox(argc, argv, index, fn, &request);
 }
 

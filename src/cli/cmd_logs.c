@@ -9,7 +9,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/piece.h"
@@ -116,15 +115,11 @@ static int cmd_logs(const struct cli_verb *verb, int argc, char **argv)
     struct hutch_log_options options = HUTCH_LOG_OPTIONS_INIT;
     struct logs_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &help, &err) <
-            0 ||
-        settle(&request, &options, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
-    if (hutch_sandbox_open(argv[index], &sandbox, &err) < 0 || show(sandbox, &options, &err) < 0)
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
+        return status;
+    if (settle(&request, &options, &err) < 0 ||
+        hutch_sandbox_open(argv[index], &sandbox, &err) < 0 || show(sandbox, &options, &err) < 0)
         return cli_report(&err);
     return 0;
 }

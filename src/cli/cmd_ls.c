@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 #include "cli/figures.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/looks.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/table.h"
 
@@ -114,11 +114,9 @@ static int cmd_ls(const struct cli_verb *verb, int argc, char **argv)
 {
     struct ls_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_verb_parse(verb, argc, argv, &request, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     if (request.quiet && request.json) {
         (void)cli_fail(&err, HUTCH_E_INVALID,
                        "'--quiet' prints names, '--json' everything; give one of them");

@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/plain.h"
@@ -72,12 +71,9 @@ static int cmd_ps(const struct cli_verb *verb, int argc, char **argv)
     CLI_CLEANUP(cli_sandbox_free) struct hutch_sandbox *sandbox = NULL;
     struct ps_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int index = 0, status = 0;
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){1, 1}, &index, &status))
+        return status;
     if (hutch_sandbox_open(argv[index], &sandbox, &err) < 0 || list(sandbox, &request, &err) < 0)
         return cli_report(&err);
     return 0;

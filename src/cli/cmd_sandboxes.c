@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "hutch/named.h"
@@ -12,6 +12,11 @@ struct sandboxes_request {
     bool json;
     struct cli_list directories;
 };
+
+static void request_done(struct sandboxes_request *request)
+{
+    cli_list_done(&request->directories);
+}
 
 struct listing {
     FILE *file; /* JSON goes there, and rows into the table */
@@ -87,21 +92,18 @@ static int list(const struct sandboxes_request *request, struct listing *listing
 
 static int cmd_sandboxes(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct sandboxes_request request = {0};
+    CLI_CLEANUP(request_done) struct sandboxes_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int failed = cli_verb_parse(verb, argc, argv, &request, &help, &err);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     struct listing listing = {
         .table = {.columns = columns, .column_count = CLI_COUNT(columns)},
         .json = request.json,
     };
-    if (!failed && !help)
-        failed = list(&request, &listing, &err);
+    int failed = list(&request, &listing, &err);
     cli_table_done(&listing.table);
-    cli_list_done(&request.directories);
-    if (failed)
-        return cli_report(&err);
-    return help ? cli_help_verb(verb) : 0;
+    return failed ? cli_report(&err) : 0;
 }
 
 const struct cli_verb cli_verb_sandboxes = {

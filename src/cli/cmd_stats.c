@@ -7,7 +7,6 @@
 
 #include "cli/cli.h"
 #include "cli/figures.h"
-#include "cli/help.h"
 #include "cli/looks.h"
 #include "cli/operands.h"
 #include "cli/output.h"
@@ -218,12 +217,9 @@ static int cmd_stats(const struct cli_verb *verb, int argc, char **argv)
     CLI_CLEANUP(cli_looks_done) struct cli_looks looks = {0};
     struct stats_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
     int index = 0, status = 0;
-    if (cli_operands(verb, argc, argv, &request, (struct cli_count){0, 0}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    if (!cli_begin(verb, argc, argv, &request, (struct cli_count){0, CLI_ANY}, &index, &status))
+        return status;
     bool is_named = index < argc;
     looks.label = request.label;
     if (is_named && request.label) {

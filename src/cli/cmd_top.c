@@ -15,8 +15,8 @@
 
 #include "cli/cli.h"
 #include "cli/figures.h"
-#include "cli/help.h"
 #include "cli/looks.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/table.h"
@@ -270,12 +270,9 @@ static int cmd_top(const struct cli_verb *verb, int argc, char **argv)
 {
     struct top_request request = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
     int status = 0;
-    if (cli_verb_parse(verb, argc, argv, &request, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    if (!cli_begin_alone(verb, argc, argv, &request, &status))
+        return status;
     if (settle(&request, &err) < 0 || show(&request, &status, &err) < 0)
         return cli_report(&err);
     return status;

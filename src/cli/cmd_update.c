@@ -5,7 +5,6 @@
 
 #include "cli/cli.h"
 #include "cli/handles.h"
-#include "cli/help.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 
@@ -64,13 +63,10 @@ static int cmd_update(const struct cli_verb *verb, int argc, char **argv)
 {
     struct changes changes = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    int index = 0, status;
+    int index = 0, status = 0;
     (void)rotate(argc, argv);
-    if (cli_operands(verb, argc, argv, NULL, (struct cli_count){1, 0}, &index, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){1, CLI_ANY}, &index, &status))
+        return status;
     changes.fields = calloc((size_t)argc, sizeof(*changes.fields));
     changes.texts = calloc((size_t)argc, sizeof(*changes.texts));
     if (!changes.fields || !changes.texts)

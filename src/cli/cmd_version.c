@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/help.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "hutch/host.h"
 
@@ -10,11 +10,9 @@ static int cmd_version(const struct cli_verb *verb, int argc, char **argv)
 {
     CLI_CLEANUP(cli_text_done) struct cli_text text = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool help = false;
-    if (cli_verb_parse(verb, argc, argv, NULL, &help, &err) < 0)
-        return cli_report(&err);
-    if (help)
-        return cli_help_verb(verb);
+    int status = 0;
+    if (!cli_begin_alone(verb, argc, argv, NULL, &status))
+        return status;
     if (cli_text_open(&text, &err) < 0)
         return cli_report(&err);
     (void)fprintf(text.file, "hutch %s\n", hutch_version());

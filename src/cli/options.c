@@ -285,17 +285,3 @@ int cli_options_parse(const struct cli_options *options, int argc, char **argv, 
     *ret_help = help;
     return 0;
 }
-
-int cli_verb_parse(const struct cli_verb *verb, int argc, char **argv, void *target, bool *ret_help,
-                   struct hutch_error *err)
-{
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
-    int index = 1;
-    int failed = cli_options_init(&options, verb, err);
-    if (!failed)
-        failed = cli_options_parse(&options, argc, argv, &index, target, ret_help, err);
-    if (!failed && !*ret_help && index < argc)
-        failed = cli_fail(err, HUTCH_E_INVALID, "'hutch %s' takes no argument '%.64s'", verb->name,
-                          argv[index]);
-    return failed;
-}

@@ -71,8 +71,4 @@ int cli_cursor_next(struct cli_cursor *cursor, const struct cli_option **ret_opt
 int cli_options_parse(const struct cli_options *options, int argc, char **argv, int *index,
                       void *target, bool *ret_help, struct hutch_error *err);
 
-/* All of a verb that takes no operands: parses, and refuses any word left over. */
-int cli_verb_parse(const struct cli_verb *verb, int argc, char **argv, void *target, bool *ret_help,
-                   struct hutch_error *err);
-
 #endif
