@@ -87,10 +87,11 @@ nothing_under_way() {
 
 # Every blob is what its name says.
 blobs_are_whole() {
-    local file
-    for file in "$HUTCH_HOME"/lib/images/blobs/*; do
-        [ ! -e "$file" ] || [ "$(sha256sum <"$file" | cut -d' ' -f1)" = "${file##*/}" ] || { echo "damaged: $file" >&2 && return 1; }
-    done
+    local damaged
+    damaged=$(cd "$HUTCH_HOME/lib/images/blobs" && find . -type f -exec sha256sum {} + | awk '$2 != "./" $1')
+    [ -z "$damaged" ] && return 0
+    printf 'damaged:\n%s\n' "$damaged" >&2
+    return 1
 }
 
 has_partial() { # BYTES: is one at least that long?
