@@ -17,14 +17,9 @@
 
 bool archive_is_compressed(int fd, uint64_t at)
 {
-    static const unsigned char magics[][4] = {{0x1f, 0x8b}, {0x28, 0xb5, 0x2f, 0xfd}};
-    static const size_t lengths[] = {2, 4};
-    unsigned char front[4] = {0};
+    unsigned char front[INFLATE_FRONT_BYTES];
     ssize_t got = pread(fd, front, sizeof(front), (off_t)at);
-    for (size_t i = 0; i < HUTCH_COUNT(lengths); i++)
-        if (got >= (ssize_t)lengths[i] && !memcmp(front, magics[i], lengths[i]))
-            return true;
-    return false;
+    return got > 0 && inflate_name(front, (size_t)got)[0];
 }
 
 /* A file without a name. Where the filesystem cannot make one it has its name for a moment, below

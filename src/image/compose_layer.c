@@ -8,6 +8,7 @@
 
 #include "image/compose.h"
 #include "image/implicit.h"
+#include "image/inflate.h"
 #include "util/own.h"
 
 /* Enough to drain what an unpacker had no use for. */
@@ -20,7 +21,7 @@ struct intake {
     uint64_t done;
     uint64_t total; /* 0: unknown */
     uint64_t told;  /* of it, by the last report of progress */
-    unsigned char front[4];
+    unsigned char front[INFLATE_FRONT_BYTES];
     size_t front_length;
 };
 
@@ -76,14 +77,11 @@ static int drain(struct intake *intake, struct hutch_error *err)
 }
 
 /* What a layer is called that came without a description. */
-static const char *media_type_of(const struct intake *intake)
+static void set_media_type(const struct intake *intake, struct descriptor *blob)
 {
-    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd}, gzip[] = {0x1f, 0x8b};
-    if (intake->front_length >= sizeof(zstd) && !memcmp(intake->front, zstd, sizeof(zstd)))
-        return MEDIA_OCI_LAYER "+zstd";
-    if (intake->front_length >= sizeof(gzip) && !memcmp(intake->front, gzip, sizeof(gzip)))
-        return MEDIA_OCI_LAYER "+gzip";
-    return MEDIA_OCI_LAYER;
+    const char *name = inflate_name(intake->front, intake->front_length);
+    (void)snprintf(blob->media_type, sizeof(blob->media_type), MEDIA_OCI_LAYER "%s%s",
+                   *name ? "+" : "", name);
 }
 
 static int note_layer(struct composition *composition, const struct descriptor *blob,
@@ -129,7 +127,7 @@ static int commit_blob(struct intake *intake, struct descriptor *blob, struct hu
         return intake->writer ? blob_commit(intake->writer, err) : 0;
     }
     *blob = (struct descriptor){0};
-    (void)snprintf(blob->media_type, sizeof(blob->media_type), "%s", media_type_of(intake));
+    set_media_type(intake, blob);
     return blob_commit_unnamed(intake->writer, blob->digest, &blob->size, err);
 }
 

@@ -13,6 +13,7 @@
 #define ZSTD_WINDOW_LOG 25
 
 struct format {
+    const char *name;
     const char *magic;
     size_t magic_length;
     /* Fills what it can of the buffer. 0: the input has to be longer, or has ended; -1 with *err.
@@ -159,39 +160,49 @@ static ssize_t step_zstd(struct inflate *inflate, void *buffer, size_t size,
 
 static int begin_unknown(struct inflate *inflate, struct hutch_error *err)
 {
-    return fail_data(err, inflate->input[0] == 'B' ? "it is bzip2, and gzip and zstd are known"
-                                                   : "it is xz, and gzip and zstd are known");
+    return hutch_fail(err, HUTCH_E_INVALID, 0,
+                      "the layer cannot be decompressed: it is %s, and gzip and zstd are known",
+                      inflate->format->name);
 }
 
 /* zstd's skippable frames begin with any of sixteen bytes, which no tar does: the second and third
  * byte of a name would be a control character. */
 static const struct format formats[] = {
-    {"\x1f\x8b", 2, step_gzip, begin_gzip},
-    {"\x28\xb5\x2f\xfd", 4, step_zstd, begin_zstd},
-    {"\xfd"
+    {"gzip", "\x1f\x8b", 2, step_gzip, begin_gzip},
+    {"zstd", "\x28\xb5\x2f\xfd", 4, step_zstd, begin_zstd},
+    {"xz",
+     "\xfd"
      "7zXZ",
      5, NULL, begin_unknown},
-    {"BZh", 3, NULL, begin_unknown},
-    {"", 0, step_plain, begin_plain}, /* the last */
+    {"bzip2", "BZh", 3, NULL, begin_unknown},
+    {"", "", 0, step_plain, begin_plain}, /* the last */
 };
 
-static bool is_skippable_frame(const struct inflate *inflate)
+static bool is_skippable_frame(const unsigned char *front, size_t length)
 {
-    const unsigned char *input = inflate->input;
-    return inflate->end >= 4 && input[0] >> 4 == 5 && input[1] == 0x2a && input[2] == 0x4d &&
-           input[3] == 0x18;
+    return length >= 4 && front[0] >> 4 == 5 && front[1] == 0x2a && front[2] == 0x4d &&
+           front[3] == 0x18;
+}
+
+static const struct format *find_format(const unsigned char *front, size_t length)
+{
+    const struct format *format = formats;
+    while (length < format->magic_length || memcmp(front, format->magic, format->magic_length) != 0)
+        format++;
+    return is_skippable_frame(front, length) ? &formats[1] : format;
+}
+
+const char *inflate_name(const unsigned char *front, size_t length)
+{
+    return find_format(front, length)->name;
 }
 
 static int detect(struct inflate *inflate, struct hutch_error *err)
 {
-    const struct format *format = formats;
-    while (inflate->end < 5 && !inflate->is_source_done)
+    while (inflate->end < INFLATE_FRONT_BYTES && !inflate->is_source_done)
         if (read_more(inflate, err) < 0)
             return -1;
-    while (inflate->end < format->magic_length ||
-           memcmp(inflate->input, format->magic, format->magic_length) != 0)
-        format++;
-    inflate->format = is_skippable_frame(inflate) ? &formats[1] : format;
+    inflate->format = find_format(inflate->input, inflate->end);
     return inflate->format->begin(inflate, err);
 }
 

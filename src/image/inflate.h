@@ -9,6 +9,11 @@
 
 struct inflate;
 
+/* How something is compressed that begins so: "gzip", "zstd", "xz" and "bzip2" (which are known by
+ * name only), or "". So many bytes are enough. */
+#define INFLATE_FRONT_BYTES 5
+const char *inflate_name(const unsigned char *front, size_t length) __attribute__((nonnull));
+
 /* Memory is bounded: a zstd window of more than 32 MiB is refused. */
 int inflate_new(layer_source *source, void *context, struct inflate **ret_inflate,
                 struct hutch_error *err) HUTCH_MUST_CHECK;

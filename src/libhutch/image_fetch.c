@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -41,24 +40,15 @@ static int spawn(struct fetch *fetch, const char *reference, int out, struct hut
 {
     char *const argv[] = {"hutch", "image", "pull", "--", (char *)(uintptr_t)reference, NULL};
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
     char buffer[PATH_MAX];
     const char *program = hutch_program_path(buffer);
-    sigemptyset(&none);
-    sigfillset(&all);
     if (posix_spawn_file_actions_init(&actions) != 0)
         return hutch_fail_nomem(err);
-    (void)posix_spawnattr_init(&attributes);
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     (void)posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failed = posix_spawn(&fetch->pid, program, &actions, &attributes, argv, environ);
+    int failed = hutch_program_spawn(program, &actions, argv, environ, &fetch->pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     if (failed)
         return hutch_fail_errno(err, failed, "start '%s' (HUTCH_PROGRAM names another)", program);
     fetch->pidfd = (int)syscall(SYS_pidfd_open, fetch->pid, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/program.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,4 +53,22 @@ const char *hutch_program_path(char buffer[PATH_MAX])
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[length > 0 ? length : 0] = '\0';
     return is_own || !strcmp(self, buffer) ? "/proc/self/exe" : buffer;
+}
+
+int hutch_program_spawn(const char *program, const posix_spawn_file_actions_t *actions,
+                        char *const *argv, char *const *environment, pid_t *ret_pid)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    int failed = posix_spawnattr_init(&attributes);
+    if (failed)
+        return failed;
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    failed = posix_spawn(ret_pid, program, actions, &attributes, argv, environment);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
 }

@@ -3,7 +3,9 @@
 #define HUTCH_UTIL_PROGRAM_H
 
 #include <limits.h>
+#include <spawn.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* The hutch program, for what the library has done by it: ourselves if we are hutch, the one that
  * HUTCH_PROGRAM names, or the installed one. Where the complete program runs, it is the small one
@@ -11,5 +13,11 @@
 const char *hutch_program_path(char buffer[PATH_MAX]) __attribute__((nonnull));
 /* The same when we are hutch, as a name that other processes understand too. */
 bool hutch_program_self(char ret_path[PATH_MAX]) __attribute__((nonnull));
+
+/* Starts a program that no signal is blocked or ignored for, whatever the caller has made of its
+ * own. Returns 0 or the cause. */
+int hutch_program_spawn(const char *program, const posix_spawn_file_actions_t *actions,
+                        char *const *argv, char *const *environment, pid_t *ret_pid)
+    __attribute__((nonnull));
 
 #endif

@@ -108,25 +108,16 @@ static int spawn_program(int socket, struct hutch_error *err)
     char *argv[] = {name, NULL};
     char *environment[5];
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
     pid_t pid = 0;
     int status;
     char buffer[PATH_MAX];
     const char *program = hutch_program_path(buffer);
-    sigemptyset(&none);
-    sigfillset(&all);
     if (posix_spawn_file_actions_init(&actions) != 0)
         return hutch_fail_nomem(err);
-    (void)posix_spawnattr_init(&attributes);
     (void)posix_spawn_file_actions_adddup2(&actions, socket, KEEPER_SOCKET);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failed = posix_spawn(&pid, program, &actions, &attributes, argv,
-                             keeper_environment(environment, HUTCH_COUNT(environment)));
+    int failed = hutch_program_spawn(
+        program, &actions, argv, keeper_environment(environment, HUTCH_COUNT(environment)), &pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     if (failed)
         return hutch_fail_errno(err, failed,
                                 "start a keeper with '%s' (HUTCH_PROGRAM names another)", program);
