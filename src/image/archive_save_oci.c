@@ -61,8 +61,7 @@ static void put_platform(struct hutch_json_out *out, const struct image *image)
 static void put_entry(struct hutch_json_out *out, const struct save_image *saved, const char *name)
 {
     hutch_json_open(out, NULL, '{');
-    hutch_json_string(out, "mediaType",
-                      manifest_media_type(&saved->manifest));
+    hutch_json_string(out, "mediaType", manifest_media_type(&saved->manifest));
     hutch_json_string(out, "digest", saved->image.digest);
     hutch_json_uint(out, "size", saved->manifest_size);
     if (name) {

@@ -100,7 +100,7 @@ struct store_prune_options {
     /* Adds the digests of images that sandboxes need. It is asked when nobody can add any more, so
      * that it knows also those that came while the prune waited. May be NULL. */
     int (*add_pinned)(struct hutch_strlist *digests, struct hutch_error *err);
-    bool takes_names;                   /* a name alone does not keep an image */
+    bool takes_names; /* a name alone does not keep an image */
     const char *only; /* this digest, with what nothing else needs of it; NULL: everything */
     unsigned patience_ms;
     bool dry_run;             /* only tells */
