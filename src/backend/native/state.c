@@ -14,6 +14,8 @@
 #include "util/own.h"
 #include "util/state_dir.h"
 
+enum { TRIES_AMONG = 4, FIRST_TRIES = 12, LEAP = 617 };
+
 static int set_lock(int fd, unsigned slot, short type)
 {
     struct flock range = {.l_type = type,
@@ -33,6 +35,21 @@ static bool is_blank(int fd, unsigned slot)
 static int blank(int fd, unsigned slot)
 {
     return pwrite(fd, "", 1, (off_t)slot * STATE_RECORD_BYTES) == 1 ? 0 : -1;
+}
+
+/* First some among the first few: the same blocks of the file serve again and again. Where many
+ * sandboxes are alive those are taken, and to go on with their neighbours would be to meet one
+ * taken slot after the other: then it is some among more, and at last leaps that come to every slot
+ * once.
+ */
+static unsigned nth_slot(unsigned start, unsigned i)
+{
+    static const unsigned among[] = {64, 256, 1024};
+    _Static_assert(STATE_SLOTS == 4000, "LEAP has no factor in common with it");
+    _Static_assert(HUTCH_COUNT(among) * TRIES_AMONG == FIRST_TRIES, "all of them are used");
+    if (i < FIRST_TRIES)
+        return (start + i * LEAP) % among[i / TRIES_AMONG];
+    return (start % STATE_SLOTS + (i - FIRST_TRIES) * LEAP) % STATE_SLOTS;
 }
 
 static int open_leases(char *path, size_t size, struct hutch_error *err)
@@ -57,9 +74,8 @@ int lease_take(struct lease *lease, struct hutch_error *err)
         return -(int)err->code;
     if (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
         return hutch_fail_errno(err, errno, "get random bytes");
-    for (unsigned i = 0; i < STATE_SLOTS; i++) {
-        /* from somewhere among the first: the same few blocks of the file serve again and again */
-        unsigned slot = (start % 64 + i) % STATE_SLOTS;
+    for (unsigned i = 0; i < FIRST_TRIES + STATE_SLOTS; i++) {
+        unsigned slot = nth_slot(start, i);
         if (set_lock(fd, slot, F_WRLCK) < 0)
             continue;
         if (is_blank(fd, slot)) {
