@@ -27,9 +27,9 @@ struct hutch_backend_ops {
     /* image: open, where the spec names one; NULL otherwise. missing: what the spec wanted, the
      * backend does not enforce and the caller has allowed to be missing. */
     int (*run)(const struct hutch_spec *spec, const struct image_use *image,
-               const struct hutch_run_options *options,
-               const struct hutch_probe *probe, hutch_promise_set missing,
-               struct hutch_result **ret_result, struct hutch_error *err);
+               const struct hutch_run_options *options, const struct hutch_probe *probe,
+               hutch_promise_set missing, struct hutch_result **ret_result,
+               struct hutch_error *err);
     int (*doctor)(hutch_check_fn on_check, void *userdata, struct hutch_error *err);
     int (*gc)(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err);
 };

@@ -105,7 +105,7 @@ static int merge_layers(const struct merge *merge, struct hutch_error *err)
         return hutch_fail_errno(err, errno, "start a process");
     if (pid == 0) {
         int root = mount_merged(merge);
-        _exit(send_fd(theirs, root, root < 0 ? errno : 0) < 0);
+        _exit(send_fd(theirs, root, root < 0 ? errno : 0) < 0 ? 1 : 0);
     }
     hutch_fd_close(&theirs);
     int fd = receive_fd(ours, err);
