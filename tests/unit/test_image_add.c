@@ -4,6 +4,8 @@
 
 #include <sys/xattr.h>
 
+#include "util/buf.h"
+
 /* ---- layers ---- */
 
 static void of_two_layers_with_one_key_the_first_stays(void **state)
@@ -125,8 +127,7 @@ static int join_name(void *context, const struct image_reference *reference, con
     assert_true(image_digest_is_valid(digest));
     assert_true(changed_us > UINT64_C(1500000000000000));
     image_reference_format(reference, name);
-    strcat(context, name);
-    strcat(context, " ");
+    hutch_buf_printf(context, "%s ", name);
     return 0;
 }
 
@@ -134,7 +135,8 @@ static void names_are_given_listed_and_taken(void **state)
 {
     struct world *world = *state;
     struct hutch_error err;
-    char digest[IMAGE_DIGEST_BYTES], all[4096] = "";
+    char digest[IMAGE_DIGEST_BYTES];
+    struct hutch_buf all = HUTCH_BUF(4096);
     struct image_reference references[] = {
         {.registry = "docker.io", .repository = "library/python", .tag = "3"},
         {.registry = "docker.io", .repository = "library/python/sub", .tag = "latest"},
@@ -145,13 +147,15 @@ static void names_are_given_listed_and_taken(void **state)
     memcpy(references[3].digest, digest, sizeof(digest));
     for (size_t i = 0; i < HUTCH_COUNT(references); i++)
         assert_fine(store_set_reference(&world->store, &references[i], digest, &err), &err);
-    assert_fine(store_references(&world->store, join_name, all, &err), &err);
+    assert_fine(store_references(&world->store, join_name, &all, &err), &err);
     char expected[4096];
     (void)snprintf(expected, sizeof(expected),
                    "a.example:5000/z:_x.y-z docker.io/library/python/sub:latest "
                    "docker.io/library/python:3 docker.io/library/python@%s ",
                    digest);
-    assert_string_equal(all, expected);
+    assert_false(all.failed);
+    assert_string_equal(all.data, expected);
+    hutch_buf_done(&all);
     for (size_t i = 0; i < HUTCH_COUNT(references); i++) {
         assert_fine(store_remove_reference(&world->store, &references[i], &err), &err);
         assert_int_equal(store_remove_reference(&world->store, &references[i], &err),

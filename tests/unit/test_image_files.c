@@ -197,9 +197,8 @@ static void names_that_are_too_long_are_refused(void **state)
         memcpy(target + i, "./", 2);
     target[sizeof(target) - 1] = '\0';
     assert_int_equal(symlinkat(target, tree.layers[0], "long"), 0);
-    path[0] = '\0';
-    for (int i = 0; i < 60; i++)
-        strcat(path, "long/");
+    for (size_t i = 0; i < 60; i++)
+        (void)snprintf(path + 5 * i, sizeof(path) - 5 * i, "long/");
     assert_int_equal(image_open_file(&tree.world->store, &tree.image, path, &err), -HUTCH_E_SYSTEM);
     assert_int_equal(err.os_errno, ENAMETOOLONG);
 }

@@ -87,14 +87,24 @@ static void what_is_appended_is_read_back_with_stream_offset_and_time(void **sta
     log_reader_close(reader);
 }
 
+/* The first pieces as one text. */
+static void join_pieces(size_t count, char *text, size_t size)
+{
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < count; i++) {
+        length += (size_t)snprintf(text + length, size - length, "%s", pieces[i]);
+        assert_true(length < size);
+    }
+}
+
 static void every_offset_can_be_sought(void **state)
 {
     (void)state;
     struct hutch_error err;
-    char all[64] = "";
+    char all[64];
     write_pieces();
-    for (size_t i = 0; i < PIECES; i++)
-        strcat(all, pieces[i]);
+    join_pieces(PIECES, all, sizeof(all));
     struct log_reader *reader = open_reader();
     for (size_t offset = 0; offset <= strlen(all); offset++) {
         log_reader_seek(reader, offset);
@@ -255,10 +265,9 @@ static size_t cut_at(size_t cut, size_t *ret_lost)
 
 static void check_cut(const char *segment, size_t cut)
 {
-    char whole[64] = "", then[80];
+    char whole[64], then[80];
     size_t lost, count = cut_at(cut, &lost);
-    for (size_t i = 0; i < count; i++)
-        strcat(whole, pieces[i]);
+    join_pieces(count, whole, sizeof(whole));
     (void)snprintf(then, sizeof(then), "%safter\n", whole);
     (void)empty_home();
     put_file(FIRST_SEGMENT, segment, cut);

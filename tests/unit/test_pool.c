@@ -316,8 +316,9 @@ static void what_a_dead_keeper_left_is_removed_by_its_path(void **state)
     assert_int_equal(as_owner(&dir, write_mib, 1), 0);
     hutch_fd_close(&dir.dir);
     assert_int_equal(pool_release(false), 0); /* there is a directory */
-    assert_int_equal(umount(strcat(strcpy(dir.path, home), "/lib/pool")), 0);
-    (void)strcat(dir.path, "/a");
+    (void)snprintf(dir.path, sizeof(dir.path), "%s/lib/pool", home);
+    assert_int_equal(umount(dir.path), 0);
+    (void)snprintf(dir.path, sizeof(dir.path), "%s/lib/pool/a", home);
     assert_int_equal(pool_remove_path(dir.path), 0); /* mounts it again */
     assert_int_equal(access(dir.path, F_OK), -1);
     assert_int_equal(pool_remove_path(dir.path), 0);
