@@ -482,7 +482,7 @@ static void a_damaged_pool_is_named_with_the_remedy(void **state)
     (void)state;
     (void)snprintf(path, sizeof(path), "%s/lib", home);
     assert_int_equal(mkdir(path, 0700), 0);
-    (void)strcat(path, "/pool.btrfs");
+    (void)snprintf(path, sizeof(path), "%s/lib/pool.btrfs", home);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(ftruncate(fd, (off_t)(256 * MIB)), 0);
     (void)close(fd);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include <stdio.h>
+
 #include <signal.h>
 
 #include "core/json_in.h"
@@ -276,7 +278,7 @@ static void a_failed_set_up_says_why(void **state)
     (void)state;
     result.reason = HUTCH_REASON_SETUP_FAILED;
     result.error.code = HUTCH_E_NO_COMMAND;
-    strcpy(result.error.msg, "'b\xFFr' is not in the sandbox");
+    (void)snprintf(result.error.msg, sizeof(result.error.msg), "'b\xFFr' is not in the sandbox");
     struct hutch_value tree = tree_of(&result);
     const struct hutch_value *error = get(&tree, "error", HUTCH_VALUE_OBJECT);
     assert_text(error, "code", "no_command");

@@ -184,7 +184,7 @@ static char home[64];
 static int enter_home(void **state)
 {
     (void)state;
-    (void)strcpy(home, "/tmp/hutch-test-tar-XXXXXX");
+    (void)snprintf(home, sizeof(home), "/tmp/hutch-test-tar-XXXXXX");
     (void)signal(SIGPIPE, SIG_IGN);
     return mkdtemp(home) && chdir(home) == 0 ? 0 : -1;
 }
