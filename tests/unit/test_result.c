@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include <stdio.h>
-
 #include <signal.h>
+#include <stdio.h>
 
 #include "core/json_in.h"
 #include "core/result.h"
