@@ -4,6 +4,7 @@
 #ifndef HUTCH_PORTER_CONTAINER_H
 #define HUTCH_PORTER_CONTAINER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "hutch/host.h"
@@ -22,6 +23,11 @@ struct container_ops {
      * was made is taken away again when it fails. */
     int (*start)(const struct porter_order *order, struct container **ret_container,
                  struct hutch_error *err);
+    /* Are its user ids others outside? Where they are not, nobody inside may be root. */
+    bool (*maps_ids)(const struct container *container);
+    /* The configuration of the engine's own image, an OCI document to be freed; NULL: it has none,
+     * or the keeper knows it. */
+    int (*config)(struct container *container, char **ret_json, struct hutch_error *err);
     /* To poll for reading and, while a write was short, for writing. */
     int (*stream_fd)(const struct container *container);
     /* Bytes that are decrypted or demultiplexed already, for which poll says nothing. */
