@@ -28,8 +28,10 @@ struct container_ops {
     /* The configuration of the engine's own image, an OCI document to be freed; NULL: it has none,
      * or the keeper knows it. */
     int (*config)(struct container *container, char **ret_json, struct hutch_error *err);
-    /* To poll for reading and, while a write was short, for writing. */
-    int (*stream_fd)(const struct container *container);
+    /* To poll for reading; and, while a write was short, for writing. The same descriptor where the
+     * stream is one socket, two where it is a pair of pipes. */
+    int (*read_fd)(const struct container *container);
+    int (*write_fd)(const struct container *container);
     /* Bytes that are decrypted or demultiplexed already, for which poll says nothing. */
     bool (*has_pending)(const struct container *container);
     /* Both never block. -1 with errno EAGAIN: not now; 0 from read: the stream has ended. Standard
