@@ -208,12 +208,29 @@ int hutch_check_image(char *text, struct hutch_error *err)
     return 0;
 }
 
+static bool is_one_of(const char *text, const char *const *choices, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(text, choices[i]))
+            return true;
+    return false;
+}
+
+int hutch_check_isolation(char *text, struct hutch_error *err)
+{
+    static const char *const choices[] = {"namespaces", "container", "gvisor"};
+    if (is_one_of(text, choices, sizeof(choices) / sizeof(choices[0])))
+        return 0;
+    return hutch_fail(
+        err, HUTCH_E_INVALID, 0,
+        "'%.80s' is not a level of isolation, write 'namespaces', 'container' or 'gvisor'", text);
+}
+
 int hutch_check_pull(char *text, struct hutch_error *err)
 {
     static const char *const choices[] = {"always", "missing", "never"};
-    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
-        if (!strcmp(text, choices[i]))
-            return 0;
+    if (is_one_of(text, choices, sizeof(choices) / sizeof(choices[0])))
+        return 0;
     return hutch_fail(err, HUTCH_E_INVALID, 0,
                       "'%.80s' is not when to pull, write 'always', 'missing' or 'never'", text);
 }

@@ -20,6 +20,7 @@ int hutch_check_host_path(char *text, struct hutch_error *err);
 /* Not the grammar of names of images, which is image/reference.h's, but what no name can have. */
 int hutch_check_image(char *text, struct hutch_error *err);
 int hutch_check_pull(char *text, struct hutch_error *err);
+int hutch_check_isolation(char *text, struct hutch_error *err);
 /* The name of a variable or a label: not empty, without '='. */
 int hutch_check_key(char *text, struct hutch_error *err);
 int hutch_check_promise(char *text, struct hutch_error *err);

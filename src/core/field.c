@@ -30,7 +30,11 @@
     X(NAME, ANY, name, "name", 0, 0, NULL, "name", 0, false, "NAME",                               \
       "Name of the sandbox.")                                                                      \
     X(NAME, ANY, backend, "backend", 0, 0, "native", "backend", 0, false, "BACKEND",               \
-      "What runs the sandbox.")                                                                    \
+      "What runs the sandbox: native, docker or oci.")                                             \
+    X(NAME, ANY, runtime, "runtime", 0, 0, NULL, "runtime", 0, false, "RUNTIME",                   \
+      "OCI runtime that makes the container of backend oci: runc, crun or runsc.")                 \
+    X(ISOLATION, ANY, isolation, "isolation", 0, 0, NULL, "isolation", 0, false, "LEVEL",          \
+      "Wall around the sandbox: namespaces, container or gvisor; it chooses the backend where none is given.") \
     X(HOST_PATH, ANY, rootfs, "rootfs", 0, 0, NULL, "rootfs", 0, false, "DIR",                     \
       "Directory that is the root of the sandbox, instead of the host's own programs.")            \
     X(IMAGE, ANY, image, "image", 0, 0, NULL, "image", 0, false, "IMAGE",                          \

@@ -39,4 +39,10 @@ int hutch_promise_parse(const char *name, hutch_promise_set *ret_set, struct hut
 /* The promises this spec needs, by its limits. */
 hutch_promise_set hutch_promises_required(const struct hutch_spec *spec);
 
+/* Refuses what would not be enforced and the caller has not allowed to be missing. why: what is in
+ * the way, may be empty. */
+HUTCH_MUST_CHECK int hutch_promises_settle(const struct hutch_spec *spec,
+                                           hutch_promise_set enforced, const char *why,
+                                           hutch_promise_set *ret_missing, struct hutch_error *err);
+
 #endif

@@ -70,7 +70,9 @@ struct hutch_limits {
 struct hutch_spec {
     struct hutch_strlist command;
     char *name;
-    char *backend;
+    char *backend;   /* see core/isolation.h */
+    char *runtime;   /* of backend oci; NULL: not given */
+    char *isolation; /* "namespaces", "container", "gvisor"; NULL: not given */
     char *rootfs;
     char *image;
     char *pull; /* "always", "missing", "never" */

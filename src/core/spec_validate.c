@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/field.h"
+#include "core/isolation.h"
 #include "core/spec.h"
 #include "util/own.h"
 
@@ -123,7 +124,7 @@ static int check_root(const struct hutch_spec *spec, struct hutch_error *err)
 
 int hutch_spec_check(const struct hutch_spec *spec, bool needs_command, struct hutch_error *err)
 {
-    if (check_root(spec, err) < 0)
+    if (hutch_spec_check_isolation(spec, err) < 0 || check_root(spec, err) < 0)
         return -(int)err->code;
     if (!spec->command.count && needs_command && !spec->image)
         return hutch_fail(err, HUTCH_E_INVALID, 0,

@@ -16,52 +16,10 @@ const char *hutch_version(void)
     return HUTCH_VERSION;
 }
 
-static int allowed_missing(const struct hutch_spec *spec, hutch_promise_set *ret_set,
-                           struct hutch_error *err)
-{
-    *ret_set = 0;
-    for (size_t i = 0; i < spec->allow_missing.count; i++) {
-        hutch_promise_set set;
-        if (hutch_promise_parse(spec->allow_missing.items[i], &set, err) < 0)
-            return -(int)err->code;
-        *ret_set |= set;
-    }
-    return 0;
-}
-
-/* A default that this host cannot keep is refused like one that was asked for: the caller must know
- * and agree. The inodes of a pool without inode quotas are the exception when nobody asked: there
- * their bytes count, and the result says so. */
 int hutch_promises_check(const struct hutch_spec *spec, const struct hutch_probe *probe,
                          hutch_promise_set *ret_missing, struct hutch_error *err)
 {
-    hutch_promise_set enforced = probe->enforces;
-    hutch_promise_set allowed;
-    if (allowed_missing(spec, &allowed, err) < 0)
-        return -(int)err->code;
-    *ret_missing = hutch_promises_required(spec) & ~enforced;
-    if (enforced & HUTCH_PROMISE_BIT(DISK) && !hutch_spec_is_set(spec, "limits.inodes"))
-        allowed |= HUTCH_PROMISE_BIT(INODES);
-    hutch_promise_set refused = *ret_missing & ~allowed;
-    if (!refused)
-        return 0;
-    char names[128] = "";
-    char flags[256] = "";
-    for (unsigned i = 0; i < HUTCH_PROMISE_COUNT; i++) {
-        if (!(refused & UINT32_C(1) << i))
-            continue;
-        size_t used = strlen(names);
-        (void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-                       hutch_promise_name((enum hutch_promise)i));
-        used = strlen(flags);
-        (void)snprintf(flags + used, sizeof(flags) - used, " --allow-missing %s",
-                       hutch_promise_name((enum hutch_promise)i));
-    }
-    return hutch_fail(
-        err, HUTCH_E_UNENFORCEABLE, 0,
-        "limit %s cannot be enforced here%s%s; 'hutch doctor' tells what fixes it, or accept it "
-        "with%s",
-        names, probe->why[0] ? ": " : "", probe->why, flags);
+    return hutch_promises_settle(spec, probe->enforces, probe->why, ret_missing, err);
 }
 
 /* A caller built with an older header has fewer fields: the others have their defaults. One built

@@ -25,13 +25,19 @@
 #define PORTER_SOCKET_FD 3  /* SOCK_SEQPACKET: init/protocol.h and the reports below */
 #define PORTER_CONTROL_FD 4 /* SOCK_SEQPACKET: questions, each with its answer */
 
-/* Started as "hutch-porter VERB BACKEND": */
-#define PORTER_VERB_KEEP "keep"     /* a container for a keeper, see below */
-#define PORTER_VERB_PROBE "probe"   /* writes a struct porter_probe to standard output */
-#define PORTER_VERB_REMOVE "remove" /* ID: the container of a sandbox that is to be gone */
-#define PORTER_VERB_SWEEP "sweep"   /* [dry]: containers whose owner is gone; a line for each */
-#define PORTER_VERB_DOCTOR "doctor" /* a line for each check: name TAB status TAB text TAB remedy \
-                                     */
+/* Started as "hutch-porter VERB BACKEND [WORD]". Verbs other than keep exit with 0, or write one
+ * sentence to standard error and exit with hutch_code_exit_status(). */
+#define PORTER_VERB_KEEP "keep"   /* a container for a keeper, see below */
+#define PORTER_VERB_PROBE "probe" /* writes a struct porter_probe to standard output */
+#define PORTER_VERB_REMOVE                                                 \
+    "remove" /* ID: the container of a sandbox that is to be gone; none is \
+                fine */
+#define PORTER_VERB_SWEEP                                                   \
+    "sweep" /* [dry]: containers whose owner is gone; a line for each: kind \
+               TAB what */
+#define PORTER_VERB_DOCTOR                                                 \
+    "doctor" /* a line for each check: name TAB status TAB text TAB remedy \
+              */
 
 /* Reports beside those of init/protocol.h, from the porter itself. The descriptor that comes along
  * is a memory file that holds the struct. */
@@ -41,11 +47,14 @@ enum porter_report {
     PORTER_ENDED,       /* struct porter_end; then an open directory when artifacts were asked for.
                            The last report. */
 };
-/* From the keeper: end it, at once, whatever runs. */
+/* From the keeper: end it, at once, whatever runs; value PORTER_END_KEEPS: what it has written is
+ * kept for a later start. Without this message (the keeper has died, or PID 1 has) a sandbox that
+ * stays is kept, a run is not. The porter ends when the container has, with the status 0 when
+ * nothing is left that was not to be kept. */
 #define PORTER_END 110
+#define PORTER_END_KEEPS 1
 
-/* The first message on the socket: one memory file with "KEY=VALUE\0" words
- * (backend/native/wire.h), and with it the spec as JSON. */
+/* The first message on the socket, see backend/container/order.h. */
 struct porter_order {
     char backend[16];
     char runtime[32]; /* of backend oci: "runc", "crun", "runsc"; empty: the usual one */
@@ -56,8 +65,13 @@ struct porter_order {
     bool has_ids;     /* the keeper knows who its processes are; else hutch-init tells (frame.h) */
     uint32_t uid;
     uint32_t gid;
-    hutch_promise_set missing;
-    struct hutch_spec *spec; /* from the JSON */
+    uint32_t first_host_id; /* of backend oci: STATE_IDS_PER_SLOT ids of the host that nobody else
+                               has begin here; 0: there are none */
+    hutch_promise_set missing; /* not sent: the porter begins with container_ops.probe() and fills
+                                  this in by hutch_promises_settle(), which refuses */
+    struct hutch_spec *spec;   /* without its command and variables: those go to PID 1 alone. Paths
+                                  are absolute, and the image of backend oci is named by its digest
+                                */
     char layer[512]; /* host directory for what is written, of backend oci; empty: in memory */
 };
 
@@ -66,6 +80,7 @@ struct porter_ready {
     uint32_t uid; /* never 0 where the engine maps no ids: then there is no container */
     uint32_t gid;
     char home[256];
+    hutch_promise_set missing; /* limits that nothing enforces, each allowed by the order */
     uint32_t
         config_length; /* of the image's configuration, an OCI document, which follows; 0: none */
 };
@@ -97,7 +112,8 @@ struct porter_answer {
     struct hutch_error error; /* code 0: done */
     struct hutch_usage usage; /* PORTER_STATS */
     uint64_t oom_kills;
-    uint64_t memory_bytes; /* UINT64_MAX: not known */
+    uint64_t pids_refused;
+    uint64_t memory_bytes; /* UINT64_MAX: not known; so the next two */
     uint64_t pids;
     uint64_t disk_bytes;
 };

@@ -61,12 +61,12 @@ static void every_slot_of_every_type_is_filled(void **state)
 static void the_command_lines_flags_are_the_promised_ones(void **state)
 {
     static const char *const flags[] = {
-        "name",         "backend",      "rootfs",     "image",      "pull",      "entrypoint",
-        "hostname",     "user",         "workdir",    "artifacts",  "workspace", "mount",
-        "tmpfs",        "env",          "pass-env",   "env-file",   "label",     "allow-missing",
-        "memory",       "cpus",         "pids",       "disk",       "inodes",    "timeout",
-        "idle-timeout", "output-limit", "output-max", "open-files", "log-limit", "ttl",
-        "max-lifetime"};
+        "name",      "backend",       "runtime",      "isolation",    "rootfs",     "image",
+        "pull",      "entrypoint",    "hostname",     "user",         "workdir",    "artifacts",
+        "workspace", "mount",         "tmpfs",        "env",          "pass-env",   "env-file",
+        "label",     "allow-missing", "memory",       "cpus",         "pids",       "disk",
+        "inodes",    "timeout",       "idle-timeout", "output-limit", "output-max", "open-files",
+        "log-limit", "ttl",           "max-lifetime"};
     size_t count;
     const struct hutch_field *fields = hutch_fields(&count);
     (void)state;

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/container/order.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/native/wire.h"
+#include "util/own.h"
+
+/* One row for every text and every number, so that neither side can forget one. */
+#define TEXTS(X) X(backend) X(runtime) X(id) X(name) X(layer)
+#define NUMBERS(X) X(one_shot) X(is_there) X(has_ids) X(uid) X(gid) X(first_host_id)
+
+/* Commands and variables may hold secrets, and they are PID 1's alone: what the porter does not
+ * know it cannot write into an engine's own records. */
+static int write_spec(const struct hutch_spec *spec, char **ret_json, struct hutch_error *err)
+{
+    static const char *const kept_back[] = {"command", "entrypoint", "env", "env_files",
+                                            "pass_env"};
+    struct hutch_spec told = *spec;
+    for (size_t i = 0; i < HUTCH_COUNT(kept_back); i++)
+        hutch_spec_mark(&told, kept_back[i], false);
+    return hutch_spec_to_json_set(&told, ret_json, err);
+}
+
+int container_order_send(int socket, const struct porter_order *order, struct hutch_error *err)
+{
+    struct wire_message message = WIRE_MESSAGE_INIT;
+    hutch_autofree char *json = NULL;
+    if (write_spec(order->spec, &json, err) < 0)
+        return -(int)err->code;
+    wire_begin(&message, PORTER_VERB_KEEP);
+#define X(key) wire_add(&message, #key, order->key);
+    TEXTS(X)
+#undef X
+#define X(key) wire_add_number(&message, #key, order->key);
+    NUMBERS(X)
+#undef X
+    wire_add(&message, "spec", json);
+    int status = wire_send(socket, &message, err);
+    hutch_buf_done(&message.text);
+    return status;
+}
+
+static void take_text(const struct wire_message *message, const char *key, char *text, size_t size)
+{
+    const char *value = wire_get(message, key);
+    (void)snprintf(text, size, "%s", value ? value : "");
+}
+
+static int read_spec(const struct wire_message *message, struct hutch_spec **ret_spec,
+                     struct hutch_error *err)
+{
+    const char *json = wire_get(message, "spec");
+    struct hutch_spec *spec = NULL;
+    if (!json)
+        return hutch_fail(err, HUTCH_E_INTERNAL, 0, "an order without a spec");
+    if (hutch_spec_new(&spec, err) < 0)
+        return -(int)err->code;
+    if (hutch_spec_parse(spec, json, strlen(json), HUTCH_FORMAT_JSON, err) < 0) {
+        hutch_spec_free(spec);
+        return -(int)err->code;
+    }
+    *ret_spec = spec;
+    return 0;
+}
+
+int container_order_receive(int socket, struct porter_order *ret_order, struct hutch_error *err)
+{
+    struct wire_message message;
+    struct porter_order order = {0};
+    if (wire_receive(socket, &message, err) < 0)
+        return -(int)err->code;
+#define X(key) take_text(&message, #key, order.key, sizeof(order.key));
+    TEXTS(X)
+#undef X
+#define X(key) order.key = (__typeof__(order.key))wire_number(&message, #key, 0);
+    NUMBERS(X)
+#undef X
+    int status = read_spec(&message, &order.spec, err);
+    wire_done(&message);
+    if (status == 0)
+        *ret_order = order;
+    return status;
+}
+
+void container_order_done(struct porter_order *order)
+{
+    hutch_spec_free(order->spec);
+    order->spec = NULL;
+}
