@@ -45,6 +45,9 @@ struct container_ops {
                  struct hutch_error *err);
     /* Kills every process in it and waits for its end; how that was is told. */
     int (*end)(struct container *container, struct porter_end *ret_end, struct hutch_error *err);
+    /* Why it ended though nobody asked for it, as far as the engine and the container's standard
+     * error tell: one line, "" when they are silent. */
+    void (*explain)(struct container *container, char *ret_text, size_t size);
     /* After its end: its /artifacts as an open directory of this host. */
     int (*artifacts)(struct container *container, int *ret_directory, struct hutch_error *err);
     /* After its end, in every path. keep: it will be started again. */
