@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every backend must do, through the public interface and nothing else. `contract BACKEND`
- * runs the whole suite on a backend by its name. */
+/* What every backend must do, through the public interface and nothing else.
+ *
+ *     contract [--only GROUP] BACKEND [FIELD=VALUE]...
+ *
+ * runs the suite, or one group of it, on a backend by its name; every spec has the fields that are
+ * given ("runtime=runsc", "image=busybox"). What the backend does not enforce must be refused
+ * instead. The environment may say more: CONTRACT_HOME is a directory of state to use, with images
+ * in it; CONTRACT_LEFT is a command that prints what is left in the engine, which must be nothing.
+ */
 #ifndef HUTCH_TESTS_CONTRACT_H
 #define HUTCH_TESTS_CONTRACT_H
 
@@ -16,21 +23,22 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The backend under test, and whether this host lets it keep every promise. */
+/* The backend under test, and the value that every spec has in a field; NULL: none. */
 const char *contract_backend(void);
+const char *contract_field(const char *field);
+/* Does it enforce every limit here, or the one of this name ("memory")? */
 bool contract_keeps_everything(void);
-/* Passes the test over, with a word why, where the host cannot keep a promise. */
-#define NEEDS_EVERY_LIMIT()                                                          \
-    do {                                                                             \
-        if (!contract_keeps_everything()) {                                          \
-            print_message("          skipped: this host cannot keep every limit\n"); \
-            skip();                                                                  \
-        }                                                                            \
-    } while (0)
+bool contract_enforces(const char *limit);
+/* One that is not enforced must be refused by name, and with the remedy. */
+void contract_refuses_limit(const char *limit, const char *value);
+/* How often something is done many times: less often where each time starts a container. */
+int contract_times(int count);
 
 /* A spec for "sh -c script" on the backend under test. Freed by contract_run and contract_refuse.
  */
 struct hutch_spec *contract_spec(const char *script);
+/* The backend, its fields, and that limits may be missing where it cannot keep all of them. */
+void contract_prepare(struct hutch_spec *spec);
 void contract_set(struct hutch_spec *spec, const char *field, const char *text);
 /* Runs it and frees it; the run must succeed. options may be NULL. */
 struct hutch_result *contract_run(struct hutch_spec *spec, const struct hutch_run_options *options);
@@ -53,6 +61,9 @@ int64_t now_ms(void);
 /* How many descriptors this process has. */
 unsigned open_descriptors(void);
 
+/* What a sweep would take away, and what CONTRACT_LEFT finds: nothing. */
+void assert_nothing_is_left(void);
+
 /* One table per topic. */
 extern const struct CMUnitTest contract_results[];
 extern const size_t contract_results_count;
@@ -66,6 +77,18 @@ extern const struct CMUnitTest contract_errors[];
 extern const size_t contract_errors_count;
 extern const struct CMUnitTest contract_sandboxes[];
 extern const size_t contract_sandboxes_count;
+extern const struct CMUnitTest contract_posture[];
+extern const size_t contract_posture_count;
+extern const struct CMUnitTest contract_terminals[];
+extern const size_t contract_terminals_count;
+extern const struct CMUnitTest contract_life[];
+extern const size_t contract_life_count;
+extern const struct CMUnitTest contract_exec[];
+extern const size_t contract_exec_count;
+extern const struct CMUnitTest contract_files[];
+extern const size_t contract_files_count;
+extern const struct CMUnitTest contract_logs[];
+extern const size_t contract_logs_count;
 extern const struct CMUnitTest contract_callers[];
 extern const size_t contract_callers_count;
 

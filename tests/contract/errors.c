@@ -28,7 +28,8 @@ static void what_is_not_there_is_not_found(void **state)
     (void)state;
     contract_refuse(with("mounts", "/no/such/directory:/data"), HUTCH_E_NOT_FOUND);
     contract_refuse(with("workspace", "/no/such/directory"), HUTCH_E_NOT_FOUND);
-    contract_refuse(with("rootfs", "/no/such/directory"), HUTCH_E_NOT_FOUND);
+    if (!contract_field("image"))
+        contract_refuse(with("rootfs", "/no/such/directory"), HUTCH_E_NOT_FOUND);
     contract_refuse(with("user", "nosuchuser"), HUTCH_E_NOT_FOUND);
     contract_refuse(with("env_files", "/no/such/file"), HUTCH_E_NOT_FOUND);
 }
@@ -124,33 +125,9 @@ static void nobody_has_to_ask_for_the_error(void **state)
     hutch_spec_free(spec);
 }
 
-static void a_limit_that_cannot_be_kept_is_refused_or_told(void **state)
-{
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    struct hutch_spec *spec = NULL;
-    static const char *const command[] = {"true"};
-    struct hutch_result *result = NULL;
-    (void)state;
-    if (contract_keeps_everything()) {
-        print_message("          skipped: this host keeps every limit\n");
-        skip();
-    }
-    assert_int_equal(hutch_spec_new(&spec, &err), 0);
-    assert_int_equal(hutch_spec_set_command(spec, 1, command, &err), 0);
-    contract_set(spec, "backend", contract_backend());
-    assert_true(hutch_run(spec, NULL, &result, &err) < 0);
-    assert_int_equal(err.code, HUTCH_E_UNENFORCEABLE);
-    assert_non_null(strstr(err.msg, "--allow-missing"));
-    contract_set(spec, "allow_missing", "all");
-    result = contract_run(spec, NULL);
-    assert_non_null(result->missing[0]);
-    hutch_result_free(result);
-}
-
 CONTRACT_TABLE(contract_errors, TEST(a_spec_without_a_command_is_invalid),
                TEST(what_is_not_there_is_not_found), TEST(what_makes_no_sense_is_invalid),
                TEST(the_hosts_kernel_is_not_handed_over),
                TEST(values_out_of_range_are_refused_when_they_are_set),
                TEST(an_unknown_backend_is_refused), TEST(options_of_an_unknown_size_are_refused),
-               TEST(nobody_has_to_ask_for_the_error),
-               TEST(a_limit_that_cannot_be_kept_is_refused_or_told));
+               TEST(nobody_has_to_ask_for_the_error));

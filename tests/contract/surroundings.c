@@ -40,31 +40,6 @@ static void the_environment_is_built_from_nothing(void **state)
     hutch_result_free(result);
 }
 
-static void the_user_is_who_was_asked_for_and_never_privileged(void **state)
-{
-    struct hutch_spec *spec = contract_spec("id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs)' "
-                                            "/proc/self/status | tr -d '\\t '");
-    (void)state;
-    contract_set(spec, "user", "0");
-    expect(spec, "0\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\n");
-    spec = contract_spec("id -u; id -G");
-    contract_set(spec, "user", "1234");
-    expect(spec, "1234\n1234\n");
-    struct hutch_result *result = contract_run(contract_spec("id -u"), NULL);
-    char *end = NULL;
-    assert_int_not_equal(strtol(result->out.data, &end, 10), 0);
-    assert_string_equal(end, "\n");
-    hutch_result_free(result);
-}
-
-static void a_filter_is_on_and_the_network_off(void **state)
-{
-    (void)state;
-    expect(contract_spec("awk '/^Seccomp:/ {print $2}' /proc/self/status; "
-                         "grep -c : /proc/net/dev; ls /proc/self/fd | wc -l"),
-           "2\n1\n4\n");
-}
-
 static void the_working_directory_and_host_name_are_as_asked(void **state)
 {
     struct hutch_spec *spec = contract_spec("pwd; cat /proc/sys/kernel/hostname");
@@ -197,8 +172,6 @@ static void artifacts_that_cannot_come_out_do_not_lose_the_result(void **state)
 }
 
 CONTRACT_TABLE(contract_surroundings, TEST(the_environment_is_built_from_nothing),
-               TEST(the_user_is_who_was_asked_for_and_never_privileged),
-               TEST(a_filter_is_on_and_the_network_off),
                TEST(the_working_directory_and_host_name_are_as_asked),
                TEST(labels_and_a_name_are_accepted), TEST(places_for_files_are_private_and_empty),
                TEST(a_workspace_is_written_through),
