@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import engines
 import image_run
 import living
 import peers as peer_list
@@ -310,6 +311,8 @@ SECTIONS = {
                       lambda b: measure_mounts(b.measure, b.world, b.by_key, b.effort)),
     "image": Section(set(), lambda b: image_run.measure_image(b.measure, b.options.hutch, b.root, b.effort)),
     "pull": Section({"docker"}, lambda b: pull.measure_pull(b.measure, b.world, b.options, b.by_key["docker"], b.effort)),
+    "engines": Section({"docker"}, lambda b: engines.measure_engines(b.measure, b.world, b.options.hutch, b.root,
+                                                                     b.by_key["docker"], b.effort)),
     "exec": Section({"exec", "docker"}, lambda b: living.measure_exec(b.measure, b.world, b.boxes, b.by_key, b.effort)),
     "api": Section({"exec"}, lambda b: living.measure_api(b.measure, find_built(b.options.build, "exec_loop"), b.boxes,
                                                           b.by_key, b.effort)),
@@ -374,8 +377,8 @@ def measure_all(options):
 def main():
     options = parse()
     found = measure_all(options)
-    bars = report.bars(found, {**report.BARS, **image_run.BARS, **pull.BARS, **report_living.BARS})
-    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
+    bars = report.bars(found, {**report.BARS, **image_run.BARS, **engines.BARS, **pull.BARS, **report_living.BARS})
+    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
     print(text)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as out:

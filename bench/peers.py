@@ -217,6 +217,7 @@ VERSION_COMMANDS = {
     "bubblewrap": ["bwrap", "--version"],
     "runc": ["runc", "--version"],
     "crun": ["crun", "--version"],
+    "runsc": ["runsc", "--version"],
     "podman": ["podman", "--version"],
     "docker": ["dockerd", "--version"],
     "busybox": ["busybox"],

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "contract.h"
+#include "suite.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The backend and what it enforces are set once, before any test. */
-static struct {
-    const char *backend;
-    char **fields; /* "FIELD=VALUE", NULL-terminated */
-    char missing[16][32];
-    size_t missing_count;
-    char home[64];
-    unsigned directories;
-    unsigned descriptors; /* before the test that runs */
-} suite;
+static struct contract_suite suite;
+
+struct contract_suite *contract_suite(void)
+{
+    return &suite;
+}
 
 const char *contract_backend(void)
 {
@@ -108,7 +103,7 @@ void contract_set(struct hutch_spec *spec, const char *field, const char *text)
         fail_msg("%s=%s: %s", field, text, err.msg);
 }
 
-static void set_fields(struct hutch_spec *spec)
+void contract_set_fields(struct hutch_spec *spec)
 {
     contract_set(spec, "backend", suite.backend);
     for (char **pair = suite.fields; *pair; pair++) {
@@ -122,7 +117,7 @@ static void set_fields(struct hutch_spec *spec)
 
 void contract_prepare(struct hutch_spec *spec)
 {
-    set_fields(spec);
+    contract_set_fields(spec);
     if (!contract_keeps_everything())
         contract_set(spec, "allow_missing", "all");
 }
@@ -179,7 +174,7 @@ void contract_refuses_limit(const char *limit, const char *value)
     char text[64];
     assert_int_equal(hutch_spec_new(&strict, &err), 0);
     assert_int_equal(hutch_spec_set_command(strict, COUNT(command), command, &err), 0);
-    set_fields(strict);
+    contract_set_fields(strict);
     (void)snprintf(text, sizeof(text), "limits.%s", limit);
     contract_set(strict, text, value);
     for (size_t i = 0; i < suite.missing_count; i++)
@@ -258,14 +253,6 @@ char *contract_read(const char *directory, const char *name)
     return text;
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
 /* --- what is left ---------------------------------------------------------------------------- */
 
 static void count_item(void *userdata, const char *kind, const char *what)
@@ -304,98 +291,4 @@ void assert_nothing_is_left(void)
         (void)usleep(100000);
     }
     assert_true(!command || engine_is_empty(command, true));
-}
-
-/* --- the suite ------------------------------------------------------------------------------- */
-
-/* Does a run go here, and which limits are missing? */
-static bool probe_limits(void)
-{
-    static const char *const command[] = {"true"};
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    struct hutch_spec *spec = NULL;
-    struct hutch_result *result = NULL;
-    if (hutch_spec_new(&spec, &err) < 0 ||
-        hutch_spec_set_command(spec, COUNT(command), command, &err) < 0)
-        return false;
-    set_fields(spec);
-    contract_set(spec, "allow_missing", "all");
-    contract_set(spec, "limits.inodes", "10000"); /* one that is asked for by name counts */
-    bool goes = hutch_run(spec, NULL, &result, &err) == 0;
-    if (!goes)
-        (void)fprintf(stderr, "contract: nothing runs on %s: %s\n", suite.backend, err.msg);
-    for (const char *const *name = goes ? result->missing : NULL; name && *name; name++) {
-        if (suite.missing_count == COUNT(suite.missing))
-            break;
-        (void)snprintf(suite.missing[suite.missing_count++], sizeof(suite.missing[0]), "%s", *name);
-        (void)fprintf(stderr, "contract: %s does not enforce %s here\n", suite.backend, *name);
-    }
-    hutch_result_free(result);
-    hutch_spec_free(spec);
-    return goes;
-}
-
-struct group {
-    const char *name;
-    const struct CMUnitTest *tests;
-    size_t count;
-};
-
-static int run_groups(const char *only)
-{
-#define GROUP(name)                                     \
-    {                                                   \
-#name, contract_##name, contract_##name##_count \
-    }
-    const struct group groups[] = {
-        GROUP(results), GROUP(streams), GROUP(surroundings), GROUP(posture), GROUP(limits),
-        GROUP(errors),  GROUP(callers), GROUP(terminals),    GROUP(life),    GROUP(exec),
-        GROUP(files),   GROUP(logs),    GROUP(sandboxes),
-    };
-#undef GROUP
-    int failures = 0;
-    size_t known = 0;
-    for (size_t i = 0; i < COUNT(groups); i++) {
-        if (only && strcmp(only, groups[i].name) != 0)
-            continue;
-        known++;
-        failures +=
-            _cmocka_run_group_tests(groups[i].name, groups[i].tests, groups[i].count, NULL, NULL);
-    }
-    if (!known)
-        (void)fprintf(stderr, "contract: there is no group '%s'\n", only);
-    return known ? failures : -1;
-}
-
-/* The suite's own files, and the state of hutch unless somebody has prepared it. */
-static bool make_home(void)
-{
-    const char *prepared = getenv("CONTRACT_HOME");
-    (void)snprintf(suite.home, sizeof(suite.home), "/tmp/contract-XXXXXX");
-    return mkdtemp(suite.home) && setenv("HUTCH_HOME", prepared ? prepared : suite.home, 1) == 0;
-}
-
-int main(int argc, char **argv)
-{
-    const char *only = NULL;
-    int next = 1, failures = -1;
-    if (argc > 3 && !strcmp(argv[1], "--only")) {
-        only = argv[2];
-        next = 3;
-    }
-    if (next >= argc || argv[next][0] == '-') {
-        (void)fprintf(stderr, "usage: contract [--only GROUP] BACKEND [FIELD=VALUE]...\n");
-        return 2;
-    }
-    suite.backend = argv[next];
-    suite.fields = argv + next + 1;
-    if (!make_home()) {
-        perror("contract: make a directory");
-        return 2;
-    }
-    if (probe_limits())
-        failures = run_groups(only);
-    (void)!hutch_gc(false, NULL, NULL, NULL); /* the pool of a home that goes */
-    (void)nftw(suite.home, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    return failures ? 1 : 0;
 }

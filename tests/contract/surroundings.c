@@ -161,7 +161,8 @@ static void artifacts_come_out_after_a_timeout(void **state)
 
 static void artifacts_that_cannot_come_out_do_not_lose_the_result(void **state)
 {
-    struct hutch_spec *spec = contract_spec("truncate -s 1T /artifacts/huge; echo output; exit 3");
+    struct hutch_spec *spec =
+        contract_spec("truncate -s 1099511627776 /artifacts/huge; echo output; exit 3");
     (void)state;
     contract_set(spec, "artifacts", contract_directory());
     struct hutch_result *result = contract_run(spec, NULL);

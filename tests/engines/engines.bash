@@ -223,3 +223,41 @@ engines_stop() {
     done
     rm -rf "$ENGINES"
 }
+
+# --- asking hutch -----------------------------------------------------------------------------------------------------------
+
+use_docker() {
+    export DOCKER_HOST=unix://$DOCKER_SOCKET
+    unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH
+}
+use_docker_tls() { export DOCKER_HOST=$DOCKER_TCP DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$DOCKER_CERTS/${1:-good}; } # [CERTIFICATES]
+use_podman() {
+    export DOCKER_HOST=unix://$PODMAN_SOCKET
+    unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH
+}
+
+# The contract (tests/contract), with the engine looked at as well.
+contract_holds() { # BACKEND FIELD=VALUE...
+    local home=$WORK/contract-home
+    [ -z "${ENGINE_LIST:-}" ] || export CONTRACT_LEFT=$ENGINE_LIST
+    [ ! -d "$home" ] || export CONTRACT_HOME=$home
+    HUTCH_PROGRAM=$HUTCH timeout 900 "$TOP/build/tests/contract/contract" "$@" >"$WORK/contract" 2>&1 && return 0
+    grep -vE '^\[( RUN|       OK|=====)' "$WORK/contract" >&2
+    return 1
+}
+
+# A run on the engine that is in use: $WORK/out, $WORK/said, $status.
+engine_run() { # FLAG... -- COMMAND...
+    status=0
+    "$HUTCH" run --backend docker --image "$IMAGE" --allow-missing all "$@" >"$WORK/out" 2>"$WORK/said" </dev/null || status=$?
+}
+
+# One sentence about what is in the way, with these words in it.
+fails_with() { # WORD...
+    local word
+    same "exit status" 125 "$status"
+    same "lines said" 1 "$(wc -l <"$WORK/said")"
+    for word; do
+        grep -qF -- "$word" "$WORK/said" || { printf '«%s» is not in: %s\n' "$word" "$(cat "$WORK/said")" >&2 && return 1; }
+    done
+}

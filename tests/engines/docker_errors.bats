@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What can be wrong with an engine: the error says which it is, and what helps.
+
+load ../lib
+load ../integration/words
+load engines
+
+setup_file() {
+    engines_setup
+    dockerd_start
+    engine_images
+}
+teardown_file() { engines_stop; }
+
+setup() {
+    setup_world
+    use_docker
+}
+teardown() {
+    local status=0
+    [ -z "${OLD_ENGINE:-}" ] || end_process "$OLD_ENGINE"
+    use_docker
+    teardown_world || status=1
+    nothing_left_in_engines || status=1
+    return $status
+}
+
+@test "no engine: neither a socket nor anybody who listens" {
+    DOCKER_HOST=unix://$WORK/none engine_run -- true
+    fails_with "$WORK/none" "DOCKER_HOST"
+    : >"$WORK/file"
+    DOCKER_HOST=unix://$WORK/file engine_run -- true
+    fails_with "$WORK/file"
+    DOCKER_HOST=tcp://127.0.0.1:1 engine_run -- true
+    fails_with "127.0.0.1:1"
+    DOCKER_HOST=nonsense engine_run -- true
+    fails_with nonsense
+    DOCKER_HOST=ssh://somewhere engine_run -- true
+    fails_with ssh
+}
+
+@test "a socket that this user may not use" {
+    status=0
+    chmod 755 "$ENGINES/docker"
+    chown "$TEST_UID" "$HUTCH_HOME"
+    as_user "$HUTCH" run --backend docker --image "$IMAGE" --allow-missing all -- true >"$WORK/out" 2>"$WORK/said" || status=$?
+    chown 0 "$HUTCH_HOME"
+    fails_with "$DOCKER_SOCKET" "docker" "ermission"
+}
+
+@test "certificates: of another authority, of a server that is not known, none at all" {
+    use_docker_tls stranger
+    engine_run -- true
+    fails_with "certificate" "$DOCKER_CERTS/stranger"
+    use_docker_tls deceived
+    engine_run -- true
+    fails_with "certificate" "$DOCKER_CERTS/deceived"
+    export DOCKER_CERT_PATH=$WORK/nowhere
+    engine_run -- true
+    fails_with "$WORK/nowhere"
+    unset DOCKER_CERT_PATH DOCKER_TLS_VERIFY
+    engine_run -- true
+    fails_with "TLS"
+}
+
+@test "an image that is not there" {
+    engine_run --image hutch-test/none:1 --pull never -- true
+    fails_with "hutch-test/none:1" "--pull"
+    engine_run --image 127.0.0.1:1/none:1 -- true
+    fails_with "127.0.0.1:1/none:1"
+    status=0
+    hutch run --backend docker --allow-missing all -- true >"$WORK/out" 2>"$WORK/said" || status=$?
+    fails_with "--image"
+}
+
+@test "an engine that is too old" {
+    cat >"$WORK/old.py" <<'END'
+import http.server, socketserver, sys
+class Old(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'{"Version": "1.13.1", "ApiVersion": "1.26", "MinAPIVersion": "1.12", "Os": "linux", "Arch": "amd64"}'
+        self.send_response(200)
+        self.send_header("Api-Version", "1.26")
+        self.send_header("Server", "Docker/1.13.1 (linux)")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(b"" if self.command == "HEAD" else body)
+    do_HEAD = do_GET
+    def address_string(self): return "local"
+    def log_message(self, *words): pass
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer): daemon_threads = True
+Server(sys.argv[1], Old).serve_forever()
+END
+    "$PYTHON" "$WORK/old.py" "$WORK/old.sock" >"$WORK/old.log" 2>&1 3>&- &
+    OLD_ENGINE=$!
+    await 10 test -S "$WORK/old.sock"
+    DOCKER_HOST=unix://$WORK/old.sock engine_run -- true
+    fails_with "1.26" "1.41"
+}
+
+@test "root inside, which the engine would make the host's root" {
+    engine_run -u 0 -- true
+    fails_with root
+}
+
+@test "what an engine does not enforce is refused by name" {
+    status=0
+    hutch run --backend docker --image "$IMAGE" -- true >"$WORK/out" 2>"$WORK/said" || status=$?
+    fails_with "disk" "--allow-missing disk"
+}
+
+@test "doctor says what it found, and what helps" {
+    "$HUTCH" doctor --json >"$WORK/json" || true
+    same "with an engine" ok "$(field '.checks[] | select(.name == "docker.engine") | .status')"
+    DOCKER_HOST=unix://$WORK/none "$HUTCH" doctor --json >"$WORK/json" || true
+    same "without" warn "$(field '.checks[] | select(.name == "docker.engine") | .status')"
+    [ -n "$(field '.checks[] | select(.name == "docker.engine") | .remedy')" ]
+}
