@@ -36,6 +36,9 @@ int pack_head(struct pack *pack, struct tar_head *head, const struct stat *info)
     head->attributes =
         (struct tar_attributes){info->st_mode & (options->drop_special ? 0777 : 07777),
                                 info->st_uid, info->st_gid, info->st_mtim};
+    if (options->share_modes)
+        head->attributes.mode |=
+            (head->attributes.mode & 0500) >> 3 | (head->attributes.mode & 0500) >> 6;
     if (options->map_owner)
         options->map_owner(options->context, &head->attributes.uid, &head->attributes.gid);
     head->xattrs = &pack->xattrs;

@@ -87,6 +87,7 @@ struct tar_pack_options {
     bool one_filesystem;
     bool without_kernel;      /* leave out proc and sysfs, whose files have no length */
     bool drop_special;        /* setuid, setgid and sticky bits */
+    bool share_modes;         /* what its owner may read or execute, everybody may */
     unsigned max_depth;       /* 0: TAR_DEFAULT_DEPTH */
     uint64_t whole_until;     /* files of at most this size are sent with their holes as zeros */
     tar_map_owner *map_owner; /* NULL: as they are */
