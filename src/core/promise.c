@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/enforcement.h"
+#include "core/isolation.h"
 #include "core/suggest.h"
 
 struct promise_row {
@@ -91,6 +93,7 @@ int hutch_promises_settle(const struct hutch_spec *spec, hutch_promise_set enfor
     hutch_promise_set allowed;
     if (allowed_missing(spec, &allowed, err) < 0)
         return -(int)err->code;
+    enforced &= hutch_enforcement_most(hutch_spec_backend(spec));
     *ret_missing = hutch_promises_required(spec) & ~enforced;
     if (enforced & HUTCH_PROMISE_BIT(DISK) && !hutch_spec_is_set(spec, "limits.inodes"))
         allowed |= HUTCH_PROMISE_BIT(INODES);
