@@ -12,7 +12,7 @@ setup_file() {
     engines_setup
     dockerd_start
     engine_images
-    export ENGINE_LIST="$DOCKER --host unix://$DOCKER_SOCKET ps --all --format '{{.Names}} {{.Status}}'"
+    export ENGINE_LIST="env -u DOCKER_TLS_VERIFY $DOCKER --host unix://$DOCKER_SOCKET ps --all --format '{{.Names}} {{.Status}}'"
 }
 teardown_file() { engines_stop; }
 

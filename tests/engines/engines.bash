@@ -77,7 +77,8 @@ make_certificates() { # DIRECTORY
 
 free_port() { /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-docker_cli() { "$DOCKER" --host "unix://$DOCKER_SOCKET" "$@"; }
+# The engine's own client, over its socket, whatever hutch is told to use.
+docker_cli() { env -u DOCKER_HOST -u DOCKER_TLS_VERIFY -u DOCKER_CERT_PATH "$DOCKER" --host "unix://$DOCKER_SOCKET" "$@"; }
 
 dockerd_launch() { # DRIVER
     local dir=$ENGINES/docker
