@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/handover.h"
 
+#include "porter/porter.h"
+
+bool cli_is_porter(int argc, char *const *argv, int *ret_status)
+{
+    if (!porter_is_called(argc, argv))
+        return false;
+    *ret_status = porter_main(argc, argv);
+    return true;
+}
+
 /* The complete program does everything itself. */
 int cli_handover(char **argv, struct hutch_error *err)
 {

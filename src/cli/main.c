@@ -126,8 +126,11 @@ int main(int argc, char **argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
     const struct cli_verb *verb = NULL;
+    int status = 0;
     if (argc > 0 && !strcmp(argv[0], HUTCH_KEEPER_NAME))
         return hutch_keeper_main();
+    if (cli_is_porter(argc, argv, &status))
+        return status;
     if (open_missing_stdio(&err) < 0)
         return cli_report(&err);
     (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error to report, not an end */

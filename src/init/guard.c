@@ -145,11 +145,13 @@ static int list_processes(struct processes *list)
     return 0;
 }
 
-/* The child of PID 1 that it descends from; 0 when its line ends in one who is gone by now. */
+/* The child of this process that it descends from; 0 when there is none, or its line ends in one
+ * who is gone by now. */
 static pid_t top_of(const struct processes *list, const struct process *process)
 {
+    pid_t self = getpid(); /* 1, but in a container whose engine has put a PID 1 of its own there */
     for (size_t steps = 0; process && steps <= list->count; steps++) {
-        if (process->parent == 1)
+        if (process->parent == self)
             return process->pid;
         struct process key = {.pid = process->parent};
         process = bsearch(&key, list->items, list->count, sizeof(key), by_number);
@@ -169,7 +171,7 @@ static size_t signal_below(const struct session *table, size_t limit, pid_t guar
         return 0;
     for (size_t i = 0; i < list.count; i++) {
         const struct process *process = &list.items[i];
-        pid_t top = process->pid == 1 ? 0 : top_of(&list, process);
+        pid_t top = top_of(&list, process);
         bool is_guarded = false;
         for (size_t j = 0; j < limit && !guard; j++)
             is_guarded |= table[j].pid == top && !table[j].is_lost;
@@ -194,4 +196,11 @@ size_t guard_kill(const struct session *table, size_t limit, pid_t guard)
     if (guard)
         (void)kill(guard, SIGCONT); /* the command may have stopped it */
     return seen;
+}
+
+void guard_kill_all(void)
+{
+    size_t seen = 1;
+    for (int i = 0; i < STOP_ROUNDS && seen; i++)
+        (void)signal_below(NULL, 0, 0, SIGKILL, &seen);
 }

@@ -86,6 +86,8 @@ pid_t guard_start(struct session *session, const struct init_spawn *spawn,
                   struct spawn_stdio *stdio, uint64_t time_us);
 /* Kills what is below a guard, or with 0 whatever is below none. Returns how many it met. */
 size_t guard_kill(const struct session *table, size_t limit, pid_t guard);
+/* Kills whatever is below this process. */
+void guard_kill_all(void);
 
 /* setup.c */
 int sandbox_build(struct sandbox *box, const struct init_plan *plan);

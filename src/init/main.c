@@ -29,6 +29,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "init/guest.h"
 #include "init/sys.h"
 
 #define LOST_PAUSE_MS 2
@@ -41,6 +42,7 @@ struct init {
     struct sandbox box;
     struct session *sessions; /* INIT_MAX_SESSIONS */
     size_t session_limit;     /* places beyond were never used */
+    bool is_guest;            /* see guest.c */
     bool one_shot;
     bool is_confined; /* behind the filter itself: see spawn_confine */
     bool has_lost;    /* a guard was killed: see guard.c */
@@ -145,10 +147,12 @@ static int handle_join(struct init *init)
 }
 
 /* From here on nothing of the set-up is needed: keep what starting a command takes and no more. */
-static int keep_few_capabilities(bool one_shot)
+static int keep_few_capabilities(const struct init *init, bool one_shot)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct kept[2] = {{0}};
+    if (init->is_guest) /* it starts commands as who it is */
+        return (int)syscall(SYS_capset, &header, kept);
     kept[0].permitted =
         1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SETPCAP | 1u << CAP_KILL | 1u << CAP_CHOWN;
     if (!one_shot) { /* to hand on to hutch-copy; once given up they cannot be made inheritable */
@@ -205,7 +209,7 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
     if (spawn->program)
         stdio->program = init->received.fds[count - 1];
     failure->stage = INIT_STAGE_CAPABILITIES;
-    if (keep_few_capabilities(spawn->one_shot) < 0)
+    if (keep_few_capabilities(init, spawn->one_shot) < 0)
         return -1;
     failure->stage = INIT_STAGE_SECCOMP;
     if (!spawn->one_shot && !init->is_confined && spawn_confine(spawn) < 0)
@@ -431,7 +435,35 @@ static int keep_only_socket(void)
     return sys_close_range(INIT_SOCKET_FD + 1, ~0u);
 }
 
-int main(void)
+/* Until there is nobody who gives orders. */
+static int serve(struct init *init, int children)
+{
+    struct pollfd watched[2] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
+                                {.fd = children, .events = POLLIN}};
+    for (;;) {
+        if (poll(watched, 2, init->has_lost ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
+            return 1;
+        if (init->has_lost && end_lost(init) < 0)
+            return 0;
+        if (watched[1].revents & POLLIN) {
+            struct signalfd_siginfo info;
+            (void)!read(children, &info, sizeof(info));
+            if (reap(init) < 0)
+                return 0;
+        }
+        if (watched[0].revents && serve_message(init) < 0)
+            return 0;
+    }
+}
+
+static int begin(const struct init *init)
+{
+    if (init->is_guest)
+        return guest_begin();
+    return keep_only_socket() < 0 ? -1 : 0;
+}
+
+int main(int argc, char **argv)
 {
     static struct init init; /* zeroed, too large for comfort on the stack */
     init.box.kept = init.box.artifacts = init.box.parent.fd = init.outputs[0] = init.outputs[1] =
@@ -439,27 +471,16 @@ int main(void)
     prctl(PR_SET_NAME, "hutch-init");
     reset_signals();
     umask(0); /* the plan's modes are meant as they are */
+    init.is_guest = argc > 1 && !strcmp(argv[1], INIT_GUEST_WORD);
     int children = -1;
-    if (keep_only_socket() < 0 || !(init.sessions = sessions_map()) ||
-        (children = watch_children()) < 0 || prepare() < 0) {
+    if (begin(&init) < 0 || !(init.sessions = sessions_map()) ||
+        (children = watch_children()) < 0 || (!init.is_guest && prepare() < 0)) {
         struct failure failure = {.stage = INIT_STAGE_NAMESPACES};
         failure_send(&failure);
         return 1;
     }
-    struct pollfd watched[2] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
-                                {.fd = children, .events = POLLIN}};
-    for (;;) {
-        if (poll(watched, 2, init.has_lost ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
-            return 1;
-        if (init.has_lost && end_lost(&init) < 0)
-            return 0;
-        if (watched[1].revents & POLLIN) {
-            struct signalfd_siginfo info;
-            (void)!read(children, &info, sizeof(info));
-            if (reap(&init) < 0)
-                return 0;
-        }
-        if (watched[0].revents && serve_message(&init) < 0)
-            return 0;
-    }
+    int status = serve(&init, children);
+    if (init.is_guest)
+        guest_finish();
+    return status;
 }

@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -61,10 +62,19 @@ static int place_stdio(const struct child *child)
     return dup3(child->stdio->program, PROGRAM_FD, O_CLOEXEC) < 0 ? -1 : sys_close_range(4, ~0u);
 }
 
+/* An emulated kernel refuses to set limits that it does not have. */
+static bool is_as_strict(int which, const struct init_rlimit *wanted)
+{
+    struct init_rlimit now;
+    return syscall(SYS_prlimit64, 0, which, NULL, &now) == 0 && now.hard <= wanted->hard &&
+           now.soft <= wanted->soft;
+}
+
 static int apply_rlimits(const struct child *child)
 {
+    const struct init_rlimit *wanted = child->spawn->rlimits;
     for (int i = 0; i < INIT_RLIMITS; i++)
-        if (syscall(SYS_prlimit64, 0, i, &child->spawn->rlimits[i], NULL) < 0)
+        if (syscall(SYS_prlimit64, 0, i, &wanted[i], NULL) < 0 && !is_as_strict(i, &wanted[i]))
             return -1;
     return child->spawn->nice ? setpriority(PRIO_PROCESS, 0, child->spawn->nice) : 0;
 }
@@ -106,7 +116,8 @@ static int keep_file_capabilities(void)
 
 static int drop_capabilities(const struct child *child)
 {
-    if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+    if (syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 &&
+        errno != EINVAL) /* an emulated kernel has no such capabilities */
         return -1;
     return child->spawn->keeps_files ? keep_file_capabilities() : set_capabilities(0);
 }
@@ -245,6 +256,19 @@ static char **string_vector(const void *blob, uint32_t offset, uint32_t count)
     return vector;
 }
 
+/* Its other side by descriptor; by its name where the kernel is one that is emulated. */
+static int open_slave(int master)
+{
+    const int flags = O_RDWR | O_NOCTTY | O_CLOEXEC;
+    char name[32];
+    int number;
+    int slave = ioctl(master, TIOCGPTPEER, flags);
+    if (slave >= 0 || (errno != ENOTTY && errno != EINVAL) || ioctl(master, TIOCGPTN, &number) < 0)
+        return slave;
+    (void)snprintf(name, sizeof(name), "/dev/pts/%d", number);
+    return open(name, flags);
+}
+
 /* A terminal of the sandbox's own devpts, so that its name exists inside. It belongs to the user
  * who gets it. */
 static int open_terminal(const struct init_spawn *spawn, struct spawn_stdio *stdio)
@@ -256,7 +280,7 @@ static int open_terminal(const struct init_spawn *spawn, struct spawn_stdio *std
         return -1;
     if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
         return -1;
-    int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int slave = open_slave(master);
     if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0 ||
         fchown(slave, spawn->uid, (gid_t)-1) < 0)
         return -1;

@@ -60,6 +60,14 @@ static bool needs_full(char **argv)
     return false;
 }
 
+bool cli_is_porter(int argc, char *const *argv, int *ret_status)
+{
+    (void)argc;
+    (void)argv;
+    (void)ret_status;
+    return false;
+}
+
 int cli_handover(char **argv, struct hutch_error *err)
 {
     return needs_full(argv) ? cli_handover_now(argv, err) : 0;

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HUTCH_PORTER_KEEP_H
+#define HUTCH_PORTER_KEEP_H
+
+/* The verb "keep" (order.h): returns when nothing is left of the container that was not to be kept,
+ * with the exit status. */
+int porter_keep(const char *backend);
+
+#endif
