@@ -48,6 +48,7 @@ struct sandbox {
     int writable;  /* the writable layer's directory */
     int kept;      /* a clone of its mount, when the keeper wants to keep it; -1: none */
     int artifacts; /* /artifacts, when asked for */
+    int whole;     /* the root and every mount in it, when it is handed over; -1: none */
     struct parent parent;
     struct failure failure;
 };

@@ -122,9 +122,13 @@ static int handle_setup(struct init *init)
     if (sandbox_build(&init->box, plan) < 0)
         return failure_send(&init->box.failure);
     struct init_message ready = {.type = INIT_READY};
-    int handles[2] = {init->box.kept >= 0 ? init->box.kept : init->box.writable,
-                      init->box.artifacts};
-    int status = message_send(&ready, handles, handles[1] >= 0 ? 2 : 1);
+    int handles[3] = {init->box.kept >= 0 ? init->box.kept : init->box.writable};
+    uint32_t count = 1;
+    if (init->box.artifacts >= 0)
+        handles[count++] = init->box.artifacts;
+    if (init->box.whole >= 0)
+        handles[count++] = init->box.whole;
+    int status = message_send(&ready, handles, count);
     if (init->box.kept >= 0)
         close(init->box.kept);
     return status;
@@ -466,8 +470,8 @@ static int begin(const struct init *init)
 int main(int argc, char **argv)
 {
     static struct init init; /* zeroed, too large for comfort on the stack */
-    init.box.kept = init.box.artifacts = init.box.parent.fd = init.outputs[0] = init.outputs[1] =
-        -1;
+    init.box.kept = init.box.artifacts = init.box.whole = init.box.parent.fd = -1;
+    init.outputs[0] = init.outputs[1] = -1;
     prctl(PR_SET_NAME, "hutch-init");
     reset_signals();
     umask(0); /* the plan's modes are meant as they are */

@@ -32,7 +32,7 @@ enum init_message_type {
     INIT_KILL,   /* keeper: kill every process of the session's command, where it has a guard; again
                     until GONE */
     INIT_READY,  /* init: the sandbox is built; descriptors: writable layer, artifacts directory
-                    (when asked for) */
+                    (when asked for), the root with all that is mounted in it (likewise) */
     INIT_SPAWNED, /* init: the command runs; descriptor 0 is the terminal's master when one was
                      asked for */
     INIT_EXITED,  /* init: the command's first process has ended; value is its wait status */
@@ -142,6 +142,8 @@ struct init_plan {
     uint32_t
         keeps_writable;   /* send a clone of the writable layer back, which outlives the sandbox */
     uint32_t become_root; /* take uid and gid 0 of the namespace before building */
+    uint32_t hands_over;  /* do not live in the tree: send it back whole, for the container of an
+                             engine */
 };
 
 struct init_rlimit {

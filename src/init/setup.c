@@ -225,6 +225,12 @@ int sandbox_build(struct sandbox *box, const struct init_plan *plan)
         if (box->artifacts < 0)
             return fail(box, INIT_STAGE_STEP);
     }
+    if (plan->hands_over) {
+        box->whole = sys_open_tree(box->root, "",
+                                   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | SYS_AT_EMPTY_PATH |
+                                       SYS_AT_RECURSIVE);
+        return box->whole < 0 ? fail(box, INIT_STAGE_PIVOT) : 0;
+    }
     if (leave_old_root(box) < 0)
         return -1;
     const char *hostname = blob_at(plan, plan->hostname);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 static const struct container_ops *const engines[] = {
+    &docker_container_ops,
+    &oci_container_ops,
     NULL,
 };
 

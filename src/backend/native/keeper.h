@@ -119,6 +119,9 @@ const struct hutch_strlist *keeper_command(const struct keeper *keeper);
 const char *keeper_workdir(const struct keeper *keeper);
 /* With id, layout and missing filled in. When it returns, PID 1 has its orders. */
 int keeper_build(struct keeper *keeper, struct hutch_error *err);
+/* Its parts that other engines need too: who the command is, and what it sees. */
+int keeper_decide_identity(struct keeper *keeper, struct hutch_error *err);
+int keeper_plan(struct keeper *keeper, struct hutch_error *err);
 /* In the reverse order of making; safe at any point. */
 void keeper_free(struct keeper *keeper);
 
@@ -142,6 +145,9 @@ struct spawn_order {
 
 /* launch.c, explain.c */
 int keeper_start(struct keeper *keeper, struct hutch_error *err);
+/* Every resource limit that a command gets. */
+int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
+                   struct hutch_error *err);
 /* Sends PID 1 the plan, the cgroups to enter and, for a run, the command. */
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
 /* A program of hutch's own in a sealed memory file. */
@@ -160,7 +166,9 @@ int keeper_kill_session(const struct keeper *keeper, uint32_t session, struct hu
 void keeper_explain(const struct keeper *keeper, const struct init_message *report,
                     const char *command, const char *workdir, struct hutch_error *err);
 
-/* The next report of PID 1: 1, 0 when there is none now, -1 when there will be none. */
+#define REPORT_MAX_FDS 3
+/* The next report of PID 1 with at most so many descriptors: 1, 0 when there is none now, -1 when
+ * there will be none. */
 int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret_fds,
                 size_t *ret_fd_count);
 /* supervise.c: until every process of the sandbox is gone. */

@@ -58,8 +58,8 @@ static const struct {
     [RLIMIT_RTTIME] = {RLIM_INFINITY, RLIM_INFINITY},
 };
 
-static int fill_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
-                        struct hutch_error *err)
+int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
+                   struct hutch_error *err)
 {
     const struct hutch_limits *limits = &keeper->spec->limits;
     for (unsigned i = 0; i < INIT_RLIMITS; i++) {
@@ -234,7 +234,7 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
         .keeps_files = order->program > 0,
         .guarded = !order->one_shot && !order->group_count,
         .one_shot = order->one_shot};
-    if (fill_rlimits(keeper, spawn.rlimits, err) < 0)
+    if (keeper_rlimits(keeper, spawn.rlimits, err) < 0)
         return -(int)err->code;
     if (core_dumps_are_piped()) {
         spawn.pin_core_limit = 1;

@@ -422,6 +422,13 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
     return plan_user_mounts(plan, input, err);
 }
 
+int plan_add_tree(struct plan *plan, const char *source, const char *target,
+                  struct hutch_error *err)
+{
+    int tree = add_attach(plan, source, target, PLAN_IDS_PLAIN, INERT_RO, 0, err);
+    return tree < 0 ? tree : 0;
+}
+
 int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err)
 {
     hutch_autofree struct init_tree *trees = calloc(plan->tree_count + 1, sizeof(*trees));

@@ -24,6 +24,7 @@ struct plan_tree {
     bool optional;
     bool directory; /* must be one */
     bool detached;  /* given is a mount of its own already */
+    bool unused;    /* no step wants it any more */
     int given;      /* a directory that stands for the path (the quota pool's); negative: none */
     int fd;
 };
@@ -52,6 +53,9 @@ struct plan_input {
 };
 
 int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_error *err);
+/* One more host tree, which nobody inside owns, read-only at a path of the sandbox. */
+int plan_add_tree(struct plan *plan, const char *source, const char *target,
+                  struct hutch_error *err);
 /* Completes the blob, once every tree is a descriptor or a path. */
 int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err);
 /* What step number 'index' was about, for an error message. */

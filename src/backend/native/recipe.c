@@ -135,7 +135,7 @@ static bool has_foreign_groups(void)
     return count < 0;
 }
 
-static int decide_identity(struct keeper *keeper, struct hutch_error *err)
+int keeper_decide_identity(struct keeper *keeper, struct hutch_error *err)
 {
     keeper->privileged = identity_is_privileged();
     const struct hutch_spec *spec = keeper->spec;
@@ -179,7 +179,7 @@ static int put_on_record(struct keeper *keeper, struct hutch_error *err)
     return length ? lease_record(&keeper->lease, text, err) : 0;
 }
 
-static int make_plan(struct keeper *keeper, struct hutch_error *err)
+int keeper_plan(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_limits *limits = &keeper->spec->limits;
     const struct identity *identity = &keeper->identity;
@@ -209,8 +209,8 @@ static int make_plan(struct keeper *keeper, struct hutch_error *err)
 
 int keeper_build(struct keeper *keeper, struct hutch_error *err)
 {
-    if (decide_identity(keeper, err) < 0 || put_on_record(keeper, err) < 0 ||
-        keeper_start(keeper, err) < 0 || make_plan(keeper, err) < 0)
+    if (keeper_decide_identity(keeper, err) < 0 || put_on_record(keeper, err) < 0 ||
+        keeper_start(keeper, err) < 0 || keeper_plan(keeper, err) < 0)
         return -(int)err->code;
     return keeper_instruct(keeper, err);
 }

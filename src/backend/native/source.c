@@ -119,6 +119,8 @@ static int open_one(struct plan_tree *tree, bool privileged, struct hutch_error 
 {
     hutch_autofd int fd = HUTCH_NO_FD;
     unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+    if (tree->unused)
+        return 0;
     if (tree->detached) {
         tree->fd = fcntl(tree->given, F_DUPFD_CLOEXEC, 0);
         return tree->fd < 0 ? hutch_fail_errno(err, errno, "duplicate a descriptor") : 0;

@@ -134,7 +134,7 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
     struct iovec data = {ret_report, sizeof(*ret_report)};
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int) * 2)];
+        char space[CMSG_SPACE(sizeof(int) * REPORT_MAX_FDS)];
     } control;
     struct msghdr header = {.msg_iov = &data,
                             .msg_iovlen = 1,
@@ -159,7 +159,7 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
 static void read_message(struct keeper *keeper)
 {
     struct init_message message;
-    int fds[2];
+    int fds[REPORT_MAX_FDS];
     size_t fd_count = 0;
     int heard = keeper_hear(keeper, &message, fds, &fd_count);
     if (heard > 0)
