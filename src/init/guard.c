@@ -85,7 +85,7 @@ pid_t guard_start(struct session *session, const struct init_spawn *spawn,
     }
     session->reported = !session->leader;
     int status = session->leader ? tell_start(session, stdio, time_us) : failure_send(&failure);
-    (void)sys_close_range(INIT_SOCKET_FD + 1, ~0u);
+    (void)sys_close_from(INIT_SOCKET_FD + 1);
     if (status == 0)
         watch(session);
     _exit(0);

@@ -324,7 +324,7 @@ static bool core_dumps_are_piped(void)
 static int arrange_descriptors(struct guest *guest)
 {
     int ends[2];
-    if (sys_close_range(INIT_SOCKET_FD, ~0u) < 0)
+    if (sys_close_from(INIT_SOCKET_FD) < 0)
         return -1;
     guest->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);
     guest->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);

@@ -436,7 +436,7 @@ static int keep_only_socket(void)
     for (int fd = 0; fd < INIT_SOCKET_FD; fd++)
         if (dup2(INIT_SOCKET_FD, fd) < 0)
             return -1;
-    return sys_close_range(INIT_SOCKET_FD + 1, ~0u);
+    return sys_close_from(INIT_SOCKET_FD + 1);
 }
 
 /* Until there is nobody who gives orders. */

@@ -58,8 +58,8 @@ static int place_stdio(const struct child *child)
         if (dup2(child->stdio->fds[i], i) < 0)
             return -1;
     if (child->stdio->program < 0)
-        return sys_close_range(3, ~0u);
-    return dup3(child->stdio->program, PROGRAM_FD, O_CLOEXEC) < 0 ? -1 : sys_close_range(4, ~0u);
+        return sys_close_from(3);
+    return dup3(child->stdio->program, PROGRAM_FD, O_CLOEXEC) < 0 ? -1 : sys_close_from(4);
 }
 
 /* An emulated kernel refuses to set limits that it does not have. */

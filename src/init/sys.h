@@ -75,9 +75,11 @@ static inline int sys_openat2(int dir, const char *path, int flags, unsigned lon
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-static inline int sys_close_range(unsigned first, unsigned last)
+/* Every descriptor from this one on. They are ints: gVisor takes a last one above that for a
+ * mistake. */
+static inline int sys_close_from(unsigned first)
 {
-    return (int)syscall(SYS_close_range, first, last, 0);
+    return (int)syscall(SYS_close_range, first, 0x7fffffffL, 0L);
 }
 
 #endif
