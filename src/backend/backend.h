@@ -21,6 +21,7 @@ struct hutch_probe {
 struct hutch_backend_ops {
     const char *name;
     const char *doc;
+    bool has_own_images; /* its engine fetches and keeps them, not hutch's store */
     /* Looks at the host and changes nothing. */
     int (*probe)(const struct hutch_spec *spec, struct hutch_probe *ret_probe,
                  struct hutch_error *err);
@@ -38,5 +39,7 @@ struct hutch_backend_ops {
 extern const struct hutch_backend_ops *const hutch_backends[];
 
 const struct hutch_backend_ops *hutch_backend_find(const char *name, struct hutch_error *err);
+/* Of the spec's backend. */
+bool hutch_backend_has_own_images(const struct hutch_spec *spec);
 
 #endif

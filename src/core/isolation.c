@@ -82,17 +82,18 @@ const char *hutch_spec_level(const struct hutch_spec *spec)
 int hutch_spec_check_isolation(const struct hutch_spec *spec, struct hutch_error *err)
 {
     const char *backend = hutch_spec_backend(spec);
-    const char *runtime = hutch_spec_runtime(spec);
-    if (runtime && strcmp(backend, "oci") != 0)
+    const char *level = hutch_spec_level(spec);
+    if (spec->isolation && strcmp(spec->isolation, level) != 0)
+        return hutch_fail(
+            err, HUTCH_E_INVALID, 0,
+            "isolation '%.60s' is not what backend '%.60s'%s%.60s%s gives, which is '%s'; leave "
+            "one of them",
+            spec->isolation, backend, spec->runtime ? " with runtime '" : "",
+            spec->runtime ? spec->runtime : "", spec->runtime ? "'" : "", level);
+    if (spec->runtime && strcmp(backend, "oci") != 0)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "runtime '%.60s' is for backend 'oci', and the backend is '%.60s'; leave "
                           "one of them",
-                          runtime, backend);
-    if (!spec->isolation || !strcmp(spec->isolation, hutch_spec_level(spec)))
-        return 0;
-    return hutch_fail(err, HUTCH_E_INVALID, 0,
-                      "isolation '%.60s' is not what backend '%.60s'%s%.60s gives, which is '%s'; "
-                      "leave one of them",
-                      spec->isolation, backend, runtime ? " with runtime " : "",
-                      runtime ? runtime : "", hutch_spec_level(spec));
+                          spec->runtime, backend);
+    return 0;
 }

@@ -56,7 +56,7 @@ static int snapshot(struct hutch_sandbox *sandbox, const struct request *request
 {
     hutch_cleanup(image_use_done) struct image_use image = IMAGE_USE_INIT;
     struct hutch_spec *spec = NULL;
-    if (sandbox_spec(sandbox, &spec, err) < 0)
+    if (derive_require_own_files(sandbox, err) < 0 || sandbox_spec(sandbox, &spec, err) < 0)
         return -(int)err->code;
     int status = 0;
     if (!spec->image)

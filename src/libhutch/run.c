@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "core/isolation.h"
 #include "hutch/hutch.h"
 #include "libhutch/image_ready.h"
 #include "libhutch/promises.h"
@@ -74,11 +75,11 @@ int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *opt
         return -(int)err->code;
     if (hutch_spec_validate(spec, err) < 0)
         return -(int)err->code;
-    const struct hutch_backend_ops *backend = hutch_backend_find(spec->backend, err);
+    const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
         hutch_promises_check(spec, &probe, &missing, err) < 0)
         return -(int)err->code;
-    if (!spec->image)
+    if (!spec->image || backend->has_own_images)
         return backend->run(spec, NULL, options, &probe, missing, ret_result, err);
     return run_image(spec, backend, options, &probe, missing, ret_result, err);
 }

@@ -19,6 +19,7 @@
 #include "backend/native/sandbox.h"
 #include "backend/native/warden.h"
 #include "core/check.h"
+#include "core/isolation.h"
 #include "core/spec.h"
 #include "hutch/hutch.h"
 #include "libhutch/image_ready.h"
@@ -54,12 +55,12 @@ int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_san
     if (hutch_spec_check_use(spec, HUTCH_USE_CREATE, err) < 0 ||
         lifecycle_complete(spec, err) < 0 || hutch_spec_check(spec, false, err) < 0)
         return -(int)err->code;
-    const struct hutch_backend_ops *backend = hutch_backend_find(spec->backend, err);
+    const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
         hutch_promises_check(spec, &probe, &missing, err) < 0)
         return -(int)err->code;
     struct image_use image = IMAGE_USE_INIT;
-    int status = spec->image ? settle_image(spec, &image, err) : 0;
+    int status = spec->image && !backend->has_own_images ? settle_image(spec, &image, err) : 0;
     if (status == 0)
         status = lifecycle_create(spec, missing, ret_sandbox, err);
     image_use_done(&image); /* its keeper has it by now */
@@ -485,6 +486,8 @@ int hutch_sandbox_to_json(struct hutch_sandbox *sandbox, char **ret_json, struct
     if (hutch_sandbox_info(sandbox, &info, err) < 0 || sandbox_spec(sandbox, &spec, err) < 0)
         return -(int)err->code;
     int status = hutch_spec_to_json(spec, &whole, err);
+    const char *backend = hutch_backend_name(hutch_spec_backend(spec));
+    const char *level = hutch_spec_level(spec);
     hutch_spec_free(spec);
     if (status < 0)
         return status;
@@ -497,7 +500,8 @@ int hutch_sandbox_to_json(struct hutch_sandbox *sandbox, char **ret_json, struct
     write_time(&out, "started_ms", info.started_us);
     write_time(&out, "ended_ms", info.ended_us);
     hutch_json_string(&out, "writable_layer", info.on_disk ? "disk" : "memory");
-    hutch_json_string(&out, "backend", "native");
+    hutch_json_string(&out, "backend", backend);
+    hutch_json_string(&out, "isolation", level);
     if (has_stats)
         write_stats(&out, &stats);
     hutch_json_raw(&out, "spec", whole);

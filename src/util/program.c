@@ -55,6 +55,44 @@ const char *hutch_program_path(char buffer[PATH_MAX])
     return is_own || !strcmp(self, buffer) ? "/proc/self/exe" : buffer;
 }
 
+const char *hutch_program_complete(char buffer[PATH_MAX])
+{
+    static const char *const beside[] = {"hutch-full", "../libexec/hutch/hutch-full"};
+    char self[PATH_MAX];
+    const char *program = getenv("HUTCH_PROGRAM");
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[length > 0 ? length : 0] = '\0';
+    const char *base = strrchr(self, '/');
+    if (base && !strcmp(base, "/hutch-full"))
+        return "/proc/self/exe";
+    if (!program || *program != '/')
+        program = base && !strcmp(base, "/hutch") ? self : HUTCH_BINDIR "/hutch";
+    int directory = (int)(strrchr(program, '/') - program);
+    for (size_t i = 0; i < HUTCH_COUNT(beside); i++) {
+        int written = snprintf(buffer, PATH_MAX, "%.*s/%s", directory, program, beside[i]);
+        if (written > 0 && written < PATH_MAX && access(buffer, X_OK) == 0)
+            return buffer;
+    }
+#ifndef HUTCH_IS_SMALL
+    /* a build of one program, which has everything */
+    (void)snprintf(buffer, PATH_MAX, "%s", program);
+#endif
+    return buffer;
+}
+
+char **hutch_program_environment(char *place[HUTCH_PROGRAM_VARIABLES])
+{
+    static const char *const names[] = {
+        "HUTCH_HOME=", "HOME=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "PATH=", "DOCKER_"};
+    size_t used = 0;
+    for (char **pair = environ; *pair && used + 1 < HUTCH_PROGRAM_VARIABLES; pair++)
+        for (size_t i = 0; i < HUTCH_COUNT(names); i++)
+            if (!strncmp(*pair, names[i], strlen(names[i])) && used + 1 < HUTCH_PROGRAM_VARIABLES)
+                place[used++] = *pair;
+    place[used] = NULL;
+    return place;
+}
+
 int hutch_program_spawn(const char *program, const posix_spawn_file_actions_t *actions,
                         char *const *argv, char *const *environment, pid_t *ret_pid)
 {

@@ -14,6 +14,15 @@ const char *hutch_program_path(char buffer[PATH_MAX]) __attribute__((nonnull));
 /* The same when we are hutch, as a name that other processes understand too. */
 bool hutch_program_self(char ret_path[PATH_MAX]) __attribute__((nonnull));
 
+/* The complete program, which has the libraries that images and engines take: ourselves, one beside
+ * the hutch program or in its libexec. Where there is none that cannot be started: ENOENT. */
+const char *hutch_program_complete(char buffer[PATH_MAX]) __attribute__((nonnull));
+
+/* What a program that we start for ourselves gets of our environment: where hutch's directories, an
+ * engine and its programs are. Borrowed. */
+#define HUTCH_PROGRAM_VARIABLES 24
+char **hutch_program_environment(char *place[HUTCH_PROGRAM_VARIABLES]) __attribute__((nonnull));
+
 /* Starts a program that no signal is blocked or ignored for, whatever the caller has made of its
  * own. Returns 0 or the cause. */
 int hutch_program_spawn(const char *program, const posix_spawn_file_actions_t *actions,

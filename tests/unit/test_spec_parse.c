@@ -35,7 +35,8 @@ static char *json_of(const struct hutch_spec *spec)
 
 static const char everything[] =
     "{\"command\": [\"sh\", \"-c\", \"echo \\\"\\u00fc\\n\\\"\", \"\"],"
-    " \"name\": \"n\", \"backend\": \"docker\", \"rootfs\": \"/r\", \"image\": \"i:1\", \"pull\": "
+    " \"name\": \"n\", \"backend\": \"oci\", \"runtime\": \"runsc\", \"isolation\": \"gvisor\", "
+    "\"rootfs\": \"/r\", \"image\": \"i:1\", \"pull\": "
     "\"never\","
     " \"entrypoint\": [\"e\"], \"hostname\": \"h\","
     " \"user\": \"1000:1000\", \"workdir\": \"/w/\", \"artifacts\": \"out\","
@@ -173,7 +174,7 @@ static void only_what_was_given_is_written_as_set(void **state)
 /* Each by itself, at its default where it has one. */
 static void each_field_reads_back_by_itself(void **state)
 {
-    static const char *const others[] = {"/a:/b", "/a", "A=1", "memory", "1000"};
+    static const char *const others[] = {"/a:/b", "/a", "A=1", "memory", "1000", "gvisor"};
     size_t count = 0;
     const struct hutch_field *fields = hutch_fields(&count);
     (void)state;
@@ -244,7 +245,8 @@ static void the_default_spec_is_written_in_full(void **state)
 {
     char *json = json_of(*state);
     assert_string_equal(
-        json, "{\"command\":[],\"name\":null,\"backend\":\"native\",\"rootfs\":null,"
+        json, "{\"command\":[],\"name\":null,\"backend\":\"native\",\"runtime\":null,\"isolation\":"
+              "null,\"rootfs\":null,"
               "\"image\":null,\"pull\":\"missing\",\"entrypoint\":[],"
               "\"hostname\":\"hutch\",\"user\":null,\"workdir\":null,\"artifacts\":null,"
               "\"workspace\":null,\"mounts\":[],\"tmpfs\":[],\"env\":{},\"pass_env\":[],"

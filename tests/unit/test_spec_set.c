@@ -272,6 +272,9 @@ static void messages_name_the_field_and_the_remedy(void **state)
         {"image", "a b",
          "image: 'a b' is not the name of an image, write it like 'python:3.11-slim' or "
          "'ghcr.io/owner/name@sha256:...'"},
+        {"isolation", "vm",
+         "isolation: 'vm' is not a level of isolation, write 'namespaces', 'container' or "
+         "'gvisor'"},
         {"pull", "now", "pull: 'now' is not when to pull, write 'always', 'missing' or 'never'"},
         {"user", "70000", "user: '70000' has an id above 65535, the largest there is in a sandbox"},
         {"limits.memroy", "1g", "unknown field 'limits.memroy', did you mean 'limits.memory'?"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/container/owner.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,4 +102,30 @@ bool owner_has_left(const char *home, const char *owner, const char *id)
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     return owner_home(own, &ignored) == 0 && !strcmp(own, home) && !is_alive(owner) &&
            !is_wanted(id);
+}
+
+static int note_path(const char *backend, char *path, size_t size, struct hutch_error *err)
+{
+    char lib[400];
+    if (state_directory("lib", lib, sizeof(lib), err) < 0)
+        return -(int)err->code;
+    (void)snprintf(path, size, "%s/containers.%.20s", lib, backend);
+    return 0;
+}
+
+int owner_note(const char *backend, struct hutch_error *err)
+{
+    char path[440];
+    if (note_path(backend, path, sizeof(path), err) < 0)
+        return -(int)err->code;
+    hutch_autofd int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? hutch_fail_errno(err, errno, "write '%.200s'", path) : 0;
+}
+
+bool owner_has_noted(const char *backend)
+{
+    char path[440];
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    return state_exists("lib") && note_path(backend, path, sizeof(path), &ignored) == 0 &&
+           access(path, F_OK) == 0;
 }

@@ -27,4 +27,9 @@ int owner_home(char ret_text[OWNER_HOME_BYTES], struct hutch_error *err) HUTCH_M
  * wanted. */
 bool owner_has_left(const char *home, const char *owner, const char *id);
 
+/* A note that there has been a container of this backend, made before the first one is. Without it
+ * a sweep need not look for an engine, which may never have been there. */
+int owner_note(const char *backend, struct hutch_error *err) HUTCH_MUST_CHECK;
+bool owner_has_noted(const char *backend);
+
 #endif

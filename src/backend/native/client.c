@@ -15,6 +15,7 @@
 #include "backend/native/call.h"
 #include "backend/native/client.h"
 #include "backend/native/sandbox.h"
+#include "core/isolation.h"
 #include "core/result.h"
 #include "core/spec.h"
 #include "util/fs.h"
@@ -138,17 +139,7 @@ int client_simple(struct hutch_sandbox *sandbox, const char *verb, struct hutch_
 int sandbox_spec(const struct hutch_sandbox *sandbox, struct hutch_spec **ret_spec,
                  struct hutch_error *err)
 {
-    hutch_autofree char *text = NULL;
-    size_t length = 0;
-    struct hutch_spec *spec = NULL;
-    if (home_read_spec(&sandbox->home, &text, &length, err) < 0 || hutch_spec_new(&spec, err) < 0)
-        return -(int)err->code;
-    if (hutch_spec_parse(spec, text, length, HUTCH_FORMAT_JSON, err) < 0) {
-        hutch_spec_free(spec);
-        return -(int)err->code;
-    }
-    *ret_spec = spec;
-    return 0;
+    return home_parse_spec(&sandbox->home, ret_spec, err);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -181,8 +172,8 @@ int sandbox_result(const struct wire_message *message, struct hutch_result **ret
     result->usage.has_pids_peak = result->usage.pids_peak > 0;
     result->usage.memory_peak_bytes = wire_number(message, "memory_peak_bytes", 0);
     result->usage.has_memory_peak = result->usage.memory_peak_bytes > 0;
-    result->backend = "native";
-    result->isolation_level = "namespaces";
+    result->backend = hutch_backend_name(wire_get(message, "backend"));
+    result->isolation_level = hutch_level_name(wire_get(message, "level"));
     result->writable_layer = wire_number(message, "on_disk", 0) ? "disk" : "memory";
     hutch_result_set_missing(owned, (hutch_promise_set)wire_number(message, "missing", 0));
     *ret_result = result;

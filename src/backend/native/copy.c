@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "backend/native/identity.h"
 #include "backend/native/sandbox.h"
 #include "copy/report.h"
@@ -61,12 +62,31 @@ static void owner_outside(void *context, uid_t *uid, gid_t *gid)
     *gid = keeps ? *gid : getegid();
 }
 
+/* Where the image is its engine's, the keeper alone has heard who that is. */
+static int ask_user(struct copy *copy, struct hutch_error *err)
+{
+    struct wire_message request = WIRE_MESSAGE_INIT, answer;
+    wire_begin(&request, "user");
+    int status = sandbox_ask(copy->sandbox, &request, &answer, err);
+    hutch_buf_done(&request.text);
+    if (status < 0)
+        return status;
+    copy->inside_uid = (uid_t)wire_number(&answer, "uid", 0);
+    copy->inside_gid = (gid_t)wire_number(&answer, "gid", 0);
+    wire_done(&answer);
+    return 0;
+}
+
 static int learn_user(struct copy *copy, struct hutch_error *err)
 {
     struct hutch_spec *spec = NULL;
     struct identity identity = {0};
     if (sandbox_spec(copy->sandbox, &spec, err) < 0)
         return -(int)err->code;
+    if (hutch_backend_has_own_images(spec)) {
+        hutch_spec_free(spec);
+        return ask_user(copy, err);
+    }
     struct image_use image = IMAGE_USE_INIT;
     int status = spec->image ? image_use_open(&image, spec, err) : 0;
     const struct image_use *used = spec->image ? &image : NULL;

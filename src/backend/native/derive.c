@@ -19,6 +19,7 @@
 #include "backend/native/plan.h"
 #include "backend/native/pool.h"
 #include "backend/native/sandbox.h"
+#include "core/isolation.h"
 #include "core/spec.h"
 #include "store/apply.h"
 #include "store/changes.h"
@@ -44,10 +45,26 @@ static int layer_from_keeper(struct hutch_sandbox *sandbox, struct hutch_error *
                : fd;
 }
 
+/* What a container has written lies where its engine keeps it. */
+int derive_require_own_files(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    struct hutch_spec *spec = NULL;
+    if (sandbox_spec(sandbox, &spec, err) < 0)
+        return -(int)err->code;
+    const char *backend = hutch_backend_name(hutch_spec_backend(spec));
+    hutch_spec_free(spec);
+    if (!strcmp(backend, "native"))
+        return 0;
+    return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
+                      "sandbox '%s' is a container of backend '%s', and fork, snapshot, diff and "
+                      "apply are for backend 'native'; 'hutch cp' copies files out of it",
+                      sandbox->home.name, backend);
+}
+
 static int open_layer(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
     struct home_record record;
-    if (home_read(&sandbox->home, &record, err) < 0)
+    if (derive_require_own_files(sandbox, err) < 0 || home_read(&sandbox->home, &record, err) < 0)
         return -(int)err->code;
     if (!record.on_disk)
         return layer_from_keeper(sandbox, err);
@@ -76,7 +93,7 @@ static int open_host(const char *path, struct hutch_error *err)
 int derive_hold(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
     struct home_record record;
-    if (home_read(&sandbox->home, &record, err) < 0)
+    if (derive_require_own_files(sandbox, err) < 0 || home_read(&sandbox->home, &record, err) < 0)
         return -(int)err->code;
     if (record.state >= HOME_STOPPED)
         return record.on_disk ? home_hold(&sandbox->home, err) : 0;
@@ -104,7 +121,7 @@ int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
 {
     struct home_record record;
     struct hutch_spec *spec = NULL;
-    if (home_read(&sandbox->home, &record, err) < 0)
+    if (derive_require_own_files(sandbox, err) < 0 || home_read(&sandbox->home, &record, err) < 0)
         return -(int)err->code;
     if (!record.on_disk)
         return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,

@@ -12,6 +12,8 @@
 int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
                 struct hutch_sandbox **ret_sandbox, struct hutch_error *err);
 
+/* Refuses a sandbox whose files an engine keeps. */
+int derive_require_own_files(struct hutch_sandbox *sandbox, struct hutch_error *err);
 /* Keeps its files as they are until the handle is freed: a sandbox that runs is paused, one at rest
  * is not started by others. */
 int derive_hold(struct hutch_sandbox *sandbox, struct hutch_error *err);

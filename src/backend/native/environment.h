@@ -15,4 +15,7 @@ int environment_build(struct hutch_strlist *environment, const struct hutch_spec
                       struct hutch_error *err);
 const char *environment_get(const struct hutch_strlist *environment, const char *name);
 
+/* absolute.c: no path of the spec depends on the caller's directory any more. */
+int hutch_spec_make_absolute(struct hutch_spec *spec, struct hutch_error *err) HUTCH_MUST_CHECK;
+
 #endif

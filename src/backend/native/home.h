@@ -20,6 +20,8 @@
 #include "util/error.h"
 #include "util/strlist.h"
 
+struct hutch_spec;
+
 #define HOME_NAME_BYTES 72 /* of a name, or of a temporary one */
 
 struct home {
@@ -84,6 +86,9 @@ int home_write(const struct home *home, const struct home_record *record, struct
 int home_read(const struct home *home, struct home_record *ret_record, struct hutch_error *err);
 int home_read_spec(const struct home *home, char **ret_text, size_t *ret_length,
                    struct hutch_error *err);
+
+/* home_spec.c: the same, as what it means. */
+int home_parse_spec(const struct home *home, struct hutch_spec **ret_spec, struct hutch_error *err);
 
 int home_write_spec(const struct home *home, const char *json, struct hutch_error *err);
 

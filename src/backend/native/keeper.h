@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/types.h>
 
+#include "backend/container/engine.h"
 #include "backend/native/capture.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/identity.h"
@@ -44,7 +45,11 @@ enum phase {
     PHASE_ENDED,    /* every process is gone */
 };
 
+struct container_link;
+
 struct keeper {
+    const struct engine_ops *engine;
+    struct container_link *link; /* to the porter, of an engine with one */
     const struct hutch_spec *spec;
     const struct hutch_run_options *options; /* NULL: a sandbox that stays */
     const struct image_use *image;           /* open as long as this lives; NULL: without one */
@@ -53,6 +58,7 @@ struct keeper {
     bool keeps_layer; /* the writable layer outlives the keeper */
     char layer[33];   /* its name: the id, unless it is older than this keeper */
     bool has_layer;   /* and is there already */
+    bool is_on_disk;  /* on an engine's own disk, whatever that is */
     int memory_layer; /* of a sandbox that stays, in memory: what the last keeper's left */
     hutch_promise_set missing;
     struct identity identity;
@@ -96,6 +102,7 @@ struct keeper {
     bool has_usage;
     struct hutch_error failure; /* why the set-up or the exec failed */
     bool has_failure;
+    bool never_was; /* it failed before there was a sandbox: that is no result */
     struct hutch_error artifacts_failure; /* why not all of /artifacts came out */
 
     char chunk[SINK_CHUNK]; /* one read buffer for everything */
@@ -119,9 +126,15 @@ const struct hutch_strlist *keeper_command(const struct keeper *keeper);
 const char *keeper_workdir(const struct keeper *keeper);
 /* With id, layout and missing filled in. When it returns, PID 1 has its orders. */
 int keeper_build(struct keeper *keeper, struct hutch_error *err);
-/* Its parts that other engines need too: who the command is, and what it sees. */
+/* Its parts that other engines need too: who the command is, what outlives a kill -9 put on record,
+ * and a directory of the quota pool, where there is to be one. */
 int keeper_decide_identity(struct keeper *keeper, struct hutch_error *err);
+int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err);
+int keeper_make_layer(struct keeper *keeper, struct hutch_error *err);
+/* What the command sees. */
 int keeper_plan(struct keeper *keeper, struct hutch_error *err);
+/* native.c: a run from its beginning to its result, or to why there is none. Frees the keeper. */
+int keeper_run(struct keeper *keeper, struct hutch_result **ret_result, struct hutch_error *err);
 /* In the reverse order of making; safe at any point. */
 void keeper_free(struct keeper *keeper);
 
@@ -150,6 +163,8 @@ int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
                    struct hutch_error *err);
 /* Sends PID 1 the plan, the cgroups to enter and, for a run, the command. */
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
+/* The one command of a run. */
+int keeper_send_command(struct keeper *keeper, struct hutch_error *err);
 /* A program of hutch's own in a sealed memory file. */
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
 int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,

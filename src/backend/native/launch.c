@@ -331,7 +331,7 @@ static int make_stdio(struct keeper *keeper, int *child_fds, struct hutch_error 
 }
 
 /* The one command of a run, from its spec. */
-static int send_command(struct keeper *keeper, struct hutch_error *err)
+int keeper_send_command(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_spec *spec = keeper->spec;
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist environment = {0};
@@ -405,5 +405,5 @@ int keeper_instruct(struct keeper *keeper, struct hutch_error *err)
         identity_write_maps(&keeper->identity, keeper->pid, err) < 0 ||
         send_plan(keeper, err) < 0 || send_join(keeper, err) < 0)
         return -(int)err->code;
-    return keeper->options ? send_command(keeper, err) : 0;
+    return keeper->options ? keeper_send_command(keeper, err) : 0;
 }

@@ -13,12 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
+#include "backend/container/porter.h"
 #include "backend/native/client.h"
 #include "backend/native/environment.h"
 #include "backend/native/keeper.h"
 #include "backend/native/lifecycle.h"
 #include "backend/native/pool.h"
 #include "backend/native/sandbox.h"
+#include "core/isolation.h"
 #include "core/map.h"
 #include "core/spec.h"
 #include "util/own.h"
@@ -38,21 +41,6 @@ static uint64_t wall_clock_us(void)
 
 /* ---- a spec for a longer life ---------------------------------------------------------------- */
 
-static int make_absolute(char **path, struct hutch_error *err)
-{
-    char here[PATH_MAX];
-    char *whole = NULL;
-    if (!*path || **path == '/')
-        return 0;
-    if (!getcwd(here, sizeof(here)))
-        return hutch_fail_errno(err, errno, "see which directory this is");
-    if (asprintf(&whole, "%s/%s", strcmp(here, "/") != 0 ? here : "", *path) < 0)
-        return hutch_fail_nomem(err);
-    free(*path);
-    *path = whole;
-    return 0;
-}
-
 /* What depends on whoever calls is settled now: a later start happens somewhere else. */
 static int settle(struct hutch_spec *spec, struct hutch_error *err)
 {
@@ -68,19 +56,25 @@ static int settle(struct hutch_spec *spec, struct hutch_error *err)
     hutch_spec_mark(spec, "env", spec->env.count > 0);
     hutch_spec_mark(spec, "env_files", false);
     hutch_spec_mark(spec, "pass_env", false);
-    if (make_absolute(&spec->rootfs, err) < 0 || make_absolute(&spec->artifacts, err) < 0 ||
-        make_absolute(&spec->workspace.path, err) < 0)
-        return -(int)err->code;
-    for (size_t i = 0; i < spec->mounts.count; i++)
-        if (make_absolute(&spec->mounts.items[i].source, err) < 0)
-            return -(int)err->code;
-    return 0;
+    return hutch_spec_make_absolute(spec, err);
+}
+
+/* Whatever a later version would choose, it stays where it was made. */
+static int settle_backend(struct hutch_spec *spec, struct hutch_error *err)
+{
+    const char *backend = hutch_spec_backend(spec);
+    if (!strcmp(backend, spec->backend))
+        return 0;
+    return hutch_spec_set(spec, "backend", backend, err);
 }
 
 int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
 {
+    if (settle_backend(spec, err) < 0)
+        return -(int)err->code;
     /* only root can have a layer on disk: another's is as large as that of a run */
     if (identity_is_privileged() && !hutch_spec_is_set(spec, "limits.disk") &&
+        !hutch_backend_has_own_images(spec) &&
         hutch_spec_set(spec, "limits.disk", DEFAULT_DISK, err) < 0)
         return -(int)err->code;
     return settle(spec, err);
@@ -88,25 +82,11 @@ int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
 
 /* ---- a keeper -------------------------------------------------------------------------------- */
 
-/* It needs to know where hutch's directories are, and nothing else of the caller's. */
-static char **keeper_environment(char **place, size_t count)
-{
-    static const char *const names[] = {
-        "HUTCH_HOME=", "HOME=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME="};
-    size_t used = 0;
-    for (char **pair = environ; *pair && used + 1 < count; pair++)
-        for (size_t i = 0; i < HUTCH_COUNT(names); i++)
-            if (!strncmp(*pair, names[i], strlen(names[i])))
-                place[used++] = *pair;
-    place[used] = NULL;
-    return place;
-}
-
 static int spawn_program(int socket, struct hutch_error *err)
 {
     static char name[] = HUTCH_KEEPER_NAME;
     char *argv[] = {name, NULL};
-    char *environment[5];
+    char *environment[HUTCH_PROGRAM_VARIABLES];
     posix_spawn_file_actions_t actions;
     pid_t pid = 0;
     int status;
@@ -115,8 +95,8 @@ static int spawn_program(int socket, struct hutch_error *err)
     if (posix_spawn_file_actions_init(&actions) != 0)
         return hutch_fail_nomem(err);
     (void)posix_spawn_file_actions_adddup2(&actions, socket, KEEPER_SOCKET);
-    int failed = hutch_program_spawn(
-        program, &actions, argv, keeper_environment(environment, HUTCH_COUNT(environment)), &pid);
+    int failed =
+        hutch_program_spawn(program, &actions, argv, hutch_program_environment(environment), &pid);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (failed)
         return hutch_fail_errno(err, failed,
@@ -225,12 +205,29 @@ static int make(struct hutch_spec *spec, const char *layer_of, struct home *home
     return status;
 }
 
+/* What an engine keeps of it. A spec that cannot be read any more names none: a container of it is
+ * found by its labels. */
+static int remove_container(const struct home *home, const char *id, struct hutch_error *err)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct hutch_spec *spec = NULL;
+    if (home_parse_spec(home, &spec, &ignored) < 0)
+        return 0;
+    const char *backend = hutch_spec_backend(spec);
+    int status = strcmp(backend, "native") != 0 ? porter_remove(backend, id, err) : 0;
+    hutch_spec_free(spec);
+    return status;
+}
+
 /* A keeper that fails removes what it was to keep. One that was killed, or never began, leaves that
  * to us: the lock that it was given is ours as well. */
 static void discard(struct home *home, const char *id)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    if (home_is_there(home) && pool_remove_id(id) == 0)
+    if (!home_is_there(home))
+        return;
+    (void)!remove_container(home, id, &ignored); /* or the sweep does */
+    if (pool_remove_id(id) == 0)
         (void)!home_remove(home, id, &ignored);
 }
 
@@ -253,6 +250,14 @@ static int bring_up(struct home *home, const struct home_record *record, bool st
     return status;
 }
 
+/* An engine with images of its own keeps containers, too. */
+static bool files_outlive_keeper(const struct hutch_spec *spec, hutch_promise_set missing)
+{
+    return hutch_backend_has_own_images(spec) ||
+           (identity_is_privileged() && layer_wants_pool(spec) &&
+            !(missing & HUTCH_PROMISE_BIT(DISK)));
+}
+
 int lifecycle_create(struct hutch_spec *spec, hutch_promise_set missing,
                      struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
@@ -260,8 +265,7 @@ int lifecycle_create(struct hutch_spec *spec, hutch_promise_set missing,
     struct home_record record = {.state = HOME_STARTING,
                                  .created_us = wall_clock_us(),
                                  .missing = missing,
-                                 .on_disk = identity_is_privileged() && layer_wants_pool(spec) &&
-                                            !(missing & HUTCH_PROMISE_BIT(DISK))};
+                                 .on_disk = files_outlive_keeper(spec, missing)};
     int status = make(spec, NULL, &home, &record, err);
     if (status < 0) {
         home_close(&home);
@@ -377,11 +381,14 @@ int lifecycle_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t g
 }
 
 /* Without a keeper: whoever holds the lock may. */
-static int remove_stopped(struct hutch_sandbox *sandbox, struct hutch_error *err)
+static int remove_stopped(struct hutch_sandbox *sandbox, bool force, struct hutch_error *err)
 {
     if (home_hold(&sandbox->home, err) < 0)
         return -(int)err->code;
     char id[33];
+    /* by force also where the engine is away: its container is swept when it is back */
+    if (sandbox->id[0] && remove_container(&sandbox->home, sandbox->id, err) < 0 && !force)
+        return hutch_wrap(err, "remove the container of sandbox '%s': ", sandbox->home.name);
     if (sandbox->id[0] && pool_remove_id(sandbox->id) < 0)
         return hutch_fail_errno(err, errno, "remove the files of sandbox '%s'", sandbox->home.name);
     if (keeper_make_id(id, err) < 0)
@@ -413,7 +420,7 @@ static int remove_now(struct hutch_sandbox *sandbox, bool force, struct hutch_er
     if (record.state >= HOME_STOPPED && home_is_held(&sandbox->home) && !record.on_disk)
         return ask_stop(sandbox, "killed", 0, true, err);
     if (record.state >= HOME_STOPPED)
-        return remove_stopped(sandbox, err);
+        return remove_stopped(sandbox, force, err);
     if (!force)
         return hutch_fail(err, HUTCH_E_CONFLICT, 0,
                           "sandbox '%s' is %s; stop it first, or remove it with 'hutch rm -f %s'",

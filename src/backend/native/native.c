@@ -16,9 +16,9 @@
 #include "backend/native/sweep.h"
 #include "util/own.h"
 
-/* Groups: a single-user map cannot drop them (decide_identity puts that into the result). Nobody
- * asked for it, and no file the sandbox sees but those of its own mounts is reachable by them, so
- * it is told and not refused. */
+/* Groups: a single-user map cannot drop them (keeper_decide_identity puts that into the result).
+ * Nobody asked for it, and no file the sandbox sees but those of its own mounts is reachable by
+ * them, so it is told and not refused. */
 static const hutch_promise_set always_enforced =
     HUTCH_PROMISE_BIT(TIMEOUT) | HUTCH_PROMISE_BIT(IDLE_TIMEOUT) | HUTCH_PROMISE_BIT(OUTPUT) |
     HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS);
@@ -69,9 +69,13 @@ static int run_steps(struct keeper *keeper, struct hutch_error *err)
         if (keeper->artifacts_target < 0)
             return -(int)err->code;
     }
-    if (keeper_make_id(keeper->id, err) < 0 || keeper_build(keeper, err) < 0 ||
+    if (keeper_make_id(keeper->id, err) < 0 || keeper->engine->build(keeper, err) < 0 ||
         keeper_supervise(keeper, err) < 0)
         return -(int)err->code;
+    if (keeper->never_was) {
+        *err = keeper->failure;
+        return -(int)err->code;
+    }
     /* what the command said and how it ended is not lost over a file that cannot be brought out */
     if (keeper->artifacts >= 0)
         (void)artifacts_collect(keeper->artifacts, keeper->artifacts_target,
@@ -101,23 +105,29 @@ static void pipe_signal_restore(const sigset_t *before)
     (void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-static int native_run(const struct hutch_spec *spec, const struct image_use *image,
-                      const struct hutch_run_options *options, const struct hutch_probe *probe,
-                      hutch_promise_set missing, struct hutch_result **ret_result,
-                      struct hutch_error *err)
+int keeper_run(struct keeper *keeper, struct hutch_result **ret_result, struct hutch_error *err)
 {
     sigset_t before;
-    struct keeper *keeper = keeper_new(spec, image, options);
-    if (!keeper)
-        return hutch_fail_nomem(err);
-    keeper->missing = missing;
-    memcpy(&keeper->layout, probe->findings, sizeof(keeper->layout));
     pipe_signal_block(&before);
     int status = run_steps(keeper, err);
     if (status == 0)
         status = keeper_result(keeper, ret_result, err);
     keeper_free(keeper);
     pipe_signal_restore(&before);
+    return status;
+}
+
+static int native_run(const struct hutch_spec *spec, const struct image_use *image,
+                      const struct hutch_run_options *options, const struct hutch_probe *probe,
+                      hutch_promise_set missing, struct hutch_result **ret_result,
+                      struct hutch_error *err)
+{
+    struct keeper *keeper = keeper_new(spec, image, options);
+    if (!keeper)
+        return hutch_fail_nomem(err);
+    keeper->missing = missing;
+    memcpy(&keeper->layout, probe->findings, sizeof(keeper->layout));
+    int status = keeper_run(keeper, ret_result, err);
     sweep_sometimes();
     return status;
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "backend/native/keeper.h"
+#include "core/isolation.h"
 #include "util/error.h"
 
 #define EXIT_TIMEOUT 124
@@ -86,8 +87,7 @@ static void explain_silence(struct keeper *keeper)
  * was never waited for. */
 void keeper_read_usage(struct keeper *keeper)
 {
-    cgroup_read(&keeper->cgroup, &keeper->usage, &keeper->events);
-    keeper->has_usage = true;
+    keeper->has_usage = keeper->engine->read_usage(keeper, &keeper->usage, &keeper->events);
 }
 
 int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struct hutch_error *err)
@@ -113,9 +113,9 @@ int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struc
     result->held_pipes = keeper->held_pipes;
     if (keeper->started_us)
         result->duration_us = keeper->ended_us - keeper->started_us;
-    result->backend = "native";
-    result->isolation_level = "namespaces";
-    result->writable_layer = keeper->pool.dir >= 0 ? "disk" : "memory";
+    result->backend = hutch_backend_name(hutch_spec_backend(keeper->spec));
+    result->isolation_level = hutch_spec_level(keeper->spec);
+    result->writable_layer = keeper->is_on_disk || keeper->pool.dir >= 0 ? "disk" : "memory";
     hutch_result_set_missing(owned, keeper->missing);
     *ret_result = result;
     return 0;

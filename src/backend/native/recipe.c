@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "backend/native/keeper.h"
+#include "core/isolation.h"
 #include "util/own.h"
 
 /* A writable layer up to this size lives in memory; larger ones go to disk when there is a pool. */
@@ -60,6 +61,8 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     if (!keeper)
         return NULL;
     memset(keeper, 0, offsetof(struct keeper, chunk));
+    keeper->engine =
+        strcmp(hutch_spec_backend(spec), "native") != 0 ? &container_engine : &native_engine;
     keeper->spec = spec;
     keeper->image = image;
     keeper->options = options;
@@ -101,6 +104,7 @@ const char *keeper_workdir(const struct keeper *keeper)
 void keeper_free(struct keeper *keeper)
 {
     keeper_end(keeper);
+    keeper->engine->release(keeper);
     hutch_fd_close(&keeper->writable);
     hutch_fd_close(&keeper->memory_layer);
     hutch_fd_close(&keeper->artifacts);
@@ -149,7 +153,7 @@ int keeper_decide_identity(struct keeper *keeper, struct hutch_error *err)
 }
 
 /* Everything that outlives a kill -9 is on record before it is made. */
-static int put_on_record(struct keeper *keeper, struct hutch_error *err)
+int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
 {
     char text[4096];
     size_t length = 0;
@@ -179,7 +183,7 @@ static int put_on_record(struct keeper *keeper, struct hutch_error *err)
     return length ? lease_record(&keeper->lease, text, err) : 0;
 }
 
-int keeper_plan(struct keeper *keeper, struct hutch_error *err)
+int keeper_make_layer(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_limits *limits = &keeper->spec->limits;
     const struct identity *identity = &keeper->identity;
@@ -188,16 +192,20 @@ int keeper_plan(struct keeper *keeper, struct hutch_error *err)
     uint32_t uid = keeper->keeps_layer ? 0 : identity->first_host_id;
     uint32_t gid = keeper->keeps_layer ? 0 : identity->first_host_gid;
     uint64_t disk_bytes = hutch_spec_disk_bytes(keeper->spec);
-    int status = 0;
-    if (keeper->pool.kind && keeper->has_layer)
-        status = pool_adopt(&keeper->pool, disk_bytes, limits->inodes, err);
-    else if (keeper->pool.kind)
-        status = pool_create(&keeper->pool, disk_bytes, limits->inodes, uid, gid, err);
-    if (status < 0)
-        return status;
+    if (!keeper->pool.kind)
+        return 0;
+    return keeper->has_layer
+               ? pool_adopt(&keeper->pool, disk_bytes, limits->inodes, err)
+               : pool_create(&keeper->pool, disk_bytes, limits->inodes, uid, gid, err);
+}
+
+int keeper_plan(struct keeper *keeper, struct hutch_error *err)
+{
+    if (keeper_make_layer(keeper, err) < 0)
+        return -(int)err->code;
     struct plan_input input = {.spec = keeper->spec,
                                .image = keeper->image,
-                               .identity = identity,
+                               .identity = &keeper->identity,
                                .privileged = keeper->privileged,
                                .writable_fd = keeper->memory_layer >= 0 ? keeper->memory_layer
                                                                         : keeper->pool.dir,
@@ -209,7 +217,7 @@ int keeper_plan(struct keeper *keeper, struct hutch_error *err)
 
 int keeper_build(struct keeper *keeper, struct hutch_error *err)
 {
-    if (keeper_decide_identity(keeper, err) < 0 || put_on_record(keeper, err) < 0 ||
+    if (keeper_decide_identity(keeper, err) < 0 || keeper_put_on_record(keeper, err) < 0 ||
         keeper_start(keeper, err) < 0 || keeper_plan(keeper, err) < 0)
         return -(int)err->code;
     return keeper_instruct(keeper, err);

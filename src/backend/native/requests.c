@@ -109,7 +109,7 @@ static int ask_pause(struct warden *warden, struct client *client, struct wire_m
     if (warden->record.state == HOME_PAUSED)
         return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is paused already",
                           warden->home.name);
-    if (freezer_freeze(warden, err) < 0)
+    if (warden->keeper->engine->freeze(warden, err) < 0)
         return -(int)err->code;
     warden->record.state = HOME_PAUSED;
     if (home_write(&warden->home, &warden->record, err) < 0)
@@ -131,7 +131,7 @@ static int ask_hold(struct warden *warden, struct client *client, struct wire_me
 
 static int resume(struct warden *warden, struct hutch_error *err)
 {
-    if (freezer_thaw(warden, err) < 0)
+    if (warden->keeper->engine->thaw(warden, err) < 0)
         return -(int)err->code;
     warden->record.state = HOME_RUNNING;
     return home_write(&warden->home, &warden->record, err);
@@ -191,9 +191,9 @@ static void describe_command(const struct session *session, struct hutch_buf *te
 
 /* What nobody counts or limits on this host is left out. */
 static void add_figures(const struct warden *warden, struct wire_message *answer,
-                        const struct hutch_usage *usage, const struct cgroup_now *now)
+                        const struct engine_stats *stats)
 {
-    const struct cgroup *cgroup = &warden->keeper->cgroup;
+    const struct hutch_usage *usage = &stats->usage;
     const struct hutch_spec *spec = warden->spec;
     hutch_promise_set missing = (hutch_promise_set)warden->record.missing;
     const struct {
@@ -201,10 +201,10 @@ static void add_figures(const struct warden *warden, struct wire_message *answer
         uint64_t value;
         bool is_known;
     } rows[] = {
-        {"cpu_us", usage->cpu_us, cgroup_has(cgroup, CGROUP_CPU)},
-        {"memory_bytes", now->memory_bytes, cgroup_has(cgroup, CGROUP_MEMORY)},
+        {"cpu_us", usage->cpu_us, stats->has_cpu},
+        {"memory_bytes", stats->now.memory_bytes, stats->has_memory},
         {"memory_peak_bytes", usage->memory_peak_bytes, usage->has_memory_peak},
-        {"pids", now->pids, cgroup_has(cgroup, CGROUP_PIDS)},
+        {"pids", stats->now.pids, stats->has_pids},
         {"pids_peak", usage->pids_peak, usage->has_pids_peak},
         {"cpus_limit_milli", spec->limits.cpus_milli, !(missing & HUTCH_PROMISE_BIT(CPUS))},
         {"memory_limit_bytes", spec->limits.memory_bytes, !(missing & HUTCH_PROMISE_BIT(MEMORY))},
@@ -221,16 +221,11 @@ static int ask_stats(struct warden *warden, struct client *client, struct wire_m
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
     struct keeper *keeper = warden->keeper;
-    struct hutch_usage usage = {0};
-    struct cgroup_events events = {0};
-    struct cgroup_now now;
+    struct engine_stats stats;
     size_t running = 0;
     struct hutch_buf busy = HUTCH_BUF((size_t)COMMAND_BYTES * 2);
     (void)request, (void)err;
-    cgroup_read(&keeper->cgroup, &usage, &events);
-    cgroup_read_now(&keeper->cgroup, &now);
-    keeper->disk_seen_bytes = 0; /* of this look alone */
-    disk_look(keeper);
+    keeper->engine->read_stats(keeper, &stats);
     for (struct session *session = warden->sessions; session; session = session->next) {
         running += session->phase == SESSION_RUNNING;
         if (session->phase == SESSION_RUNNING && !busy.length)
@@ -238,9 +233,9 @@ static int ask_stats(struct warden *warden, struct client *client, struct wire_m
     }
     wire_begin(&answer, "stats");
     wire_add_number(&answer, "time_us", now_us());
-    add_figures(warden, &answer, &usage, &now);
-    wire_add_number(&answer, "disk_bytes", keeper->disk_seen_bytes);
-    wire_add_number(&answer, "oom_kills", events.oom_kills);
+    add_figures(warden, &answer, &stats);
+    wire_add_number(&answer, "disk_bytes", stats.disk_bytes);
+    wire_add_number(&answer, "oom_kills", stats.events.oom_kills);
     wire_add_number(&answer, "running", running);
     wire_add(&answer, "command", busy.failed ? NULL : busy.data);
     client_answer(client, &answer);
@@ -313,7 +308,7 @@ static int ask_update(struct warden *warden, struct client *client, struct wire_
             status = hutch_spec_set(warden->spec, field, text ? text : "", err);
     }
     if (status == 0)
-        status = cgroup_set_limits(&warden->keeper->cgroup, &warden->spec->limits, err);
+        status = warden->keeper->engine->set_limits(warden->keeper, &warden->spec->limits, err);
     if (status == 0 && warden->keeper->pool.kind)
         status = pool_set_limits(&warden->keeper->pool, hutch_spec_disk_bytes(warden->spec),
                                  warden->spec->limits.inodes, err);
@@ -324,7 +319,7 @@ static int ask_update(struct warden *warden, struct client *client, struct wire_
     if (status < 0) {
         struct hutch_error ignored = HUTCH_ERROR_INIT;
         warden->spec->limits = before;
-        (void)!cgroup_set_limits(&warden->keeper->cgroup, &before, &ignored);
+        (void)!warden->keeper->engine->set_limits(warden->keeper, &before, &ignored);
         return status;
     }
     warden->idle_since_us = now_us();
@@ -362,6 +357,19 @@ static int ask_start(struct warden *warden, struct client *client, struct wire_m
     return 0;
 }
 
+static int ask_user(struct warden *warden, struct client *client, struct wire_message *request,
+                    struct hutch_error *err)
+{
+    struct wire_message answer = WIRE_MESSAGE_INIT;
+    (void)request, (void)err;
+    wire_begin(&answer, "user");
+    wire_add_number(&answer, "uid", warden->keeper->identity.uid);
+    wire_add_number(&answer, "gid", warden->keeper->identity.gid);
+    client_answer(client, &answer);
+    hutch_buf_done(&answer.text);
+    return 0;
+}
+
 static int ask_ping(struct warden *warden, struct client *client, struct wire_message *request,
                     struct hutch_error *err)
 {
@@ -384,7 +392,7 @@ static const struct {
     {"stats", ask_stats, true, false},         {"sessions", ask_sessions, true, false},
     {"processes", ask_processes, true, false}, {"update", ask_update, false, false},
     {"layer", ask_layer, true, true},          {"ping", ask_ping, true, true},
-    {"hold", ask_hold, false, false},
+    {"hold", ask_hold, false, false},          {"user", ask_user, true, false},
 };
 
 void client_serve(struct warden *warden, struct client *client)

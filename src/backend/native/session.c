@@ -14,6 +14,7 @@
 #include "backend/native/exec_logs.h"
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
+#include "core/isolation.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -145,15 +146,15 @@ void session_failed(struct warden *warden, struct session *session,
 
 static enum hutch_reason reason_of(const struct warden *warden, const struct session *session)
 {
-    const struct cgroup *all = &warden->keeper->cgroup;
+    const struct engine_ops *engine = warden->keeper->engine;
     if (session->was_killed)
         return session->ended_by;
     if (session->status == 0)
         return HUTCH_REASON_EXITED;
     if (WIFSIGNALED(session->status) && WTERMSIG(session->status) == SIGKILL &&
-        cgroup_counter(all, CGROUP_OOM_KILLS) > session->oom_kills_before)
+        engine->counter(warden->keeper, CGROUP_OOM_KILLS, true) > session->oom_kills_before)
         return HUTCH_REASON_OOM;
-    if (cgroup_counter(all, CGROUP_PIDS_REFUSED) ||
+    if (engine->counter(warden->keeper, CGROUP_PIDS_REFUSED, true) ||
         cgroup_counter(&session->cgroup, CGROUP_PIDS_REFUSED))
         return HUTCH_REASON_PIDS_LIMIT;
     return WIFSIGNALED(session->status) ? HUTCH_REASON_SIGNALED : HUTCH_REASON_EXITED;
@@ -176,10 +177,14 @@ void session_describe_end(const struct warden *warden, const struct session *ses
     wire_add_number(message, "cpu_us", cgroup_counter(&session->cgroup, CGROUP_CPU_US));
     wire_add_number(message, "pids_peak", cgroup_counter(&session->cgroup, CGROUP_PIDS_PEAK));
     wire_add_number(message, "memory_peak_bytes",
-                    cgroup_counter(&warden->keeper->cgroup, CGROUP_MEMORY_PEAK));
+                    warden->keeper->engine->counter(warden->keeper, CGROUP_MEMORY_PEAK, false));
     wire_add_number(message, "held_pipes", session->held_pipes);
     wire_add_number(message, "on_disk", warden->record.on_disk);
     wire_add_number(message, "missing", warden->record.missing);
+    if (warden->keeper->engine != &native_engine) { /* which is what clients assume */
+        wire_add(message, "backend", hutch_spec_backend(warden->spec));
+        wire_add(message, "level", hutch_spec_level(warden->spec));
+    }
     if (session->log)
         wire_add_number(message, "log_bytes", log_writer_offset(session->log));
 }

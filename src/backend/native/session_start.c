@@ -68,7 +68,8 @@ static int launch(struct warden *warden, struct session *session, struct spawn_o
     int status = cgroup_make_child(&warden->keeper->cgroup, name, &session->cgroup, err);
     if (status == 0)
         status = cgroup_open_entrances(&session->cgroup, order->groups, &order->group_count, err);
-    session->oom_kills_before = cgroup_counter(&warden->keeper->cgroup, CGROUP_OOM_KILLS);
+    session->oom_kills_before =
+        warden->keeper->engine->counter(warden->keeper, CGROUP_OOM_KILLS, false);
     session->is_guarded = !order->group_count;
     order->session = session->number;
     order->command = &session->command;
@@ -124,17 +125,7 @@ static int resolve_user(const struct warden *warden, const char *user,
                         struct identity *ret_identity, struct hutch_error *err)
 {
     *ret_identity = warden->keeper->identity;
-    if (!user)
-        return 0;
-    struct identity asked;
-    if (identity_resolve(&asked, warden->spec, warden->keeper->image, user, err) < 0)
-        return -(int)err->code;
-    if (warden->keeper->identity.map == IDENTITY_SINGLE && asked.uid != ret_identity->uid)
-        return hutch_fail(
-            err, HUTCH_E_UNSUPPORTED, 0,
-            "user '%.60s' cannot be had here: an ordinary user's sandbox has one user", user);
-    *ret_identity = asked;
-    return 0;
+    return user ? warden->keeper->engine->resolve_user(warden->keeper, user, ret_identity, err) : 0;
 }
 
 static int fill_order(struct warden *warden, struct wire_message *request, struct session *session,

@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,9 +31,7 @@ uint64_t now_us(void)
 
 static void kill_all(const struct keeper *keeper)
 {
-    if (keeper->pid > 0)
-        (void)syscall(SYS_pidfd_send_signal, keeper->pidfd, SIGKILL, NULL, 0);
-    cgroup_kill(&keeper->cgroup);
+    keeper->engine->kill(keeper);
 }
 
 void keeper_kill(struct keeper *keeper, enum hutch_reason reason)
@@ -56,7 +53,7 @@ static void reap(struct keeper *keeper)
     do
         got = wait4(keeper->pid, &status, __WALL, &usage);
     while (got < 0 && errno == EINTR);
-    if (got == keeper->pid)
+    if (got == keeper->pid && keeper->engine->is_parent)
         keeper->rusage_cpu_us =
             (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
             (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
@@ -68,6 +65,7 @@ void keeper_end(struct keeper *keeper)
     if (keeper->pid <= 0)
         return;
     kill_all(keeper);
+    keeper->engine->await_end(keeper);
     reap(keeper);
     keeper->phase = PHASE_ENDED;
 }
@@ -90,7 +88,33 @@ static void take_terminal(struct keeper *keeper, int master)
     keeper->feed.target = fcntl(master, F_DUPFD_CLOEXEC, 0);
 }
 
-static void take_message(struct keeper *keeper, const struct init_message *message, const int *fds,
+static void fail_setup(struct keeper *keeper, const struct hutch_error *failure)
+{
+    keeper->failure = *failure;
+    keeper->has_failure = true;
+    kill_all(keeper);
+}
+
+/* Before the command has begun there is no run to tell of; afterwards the result has the cause. */
+static void take_engine_report(struct keeper *keeper, const struct init_message *message, int *fds,
+                               size_t fd_count)
+{
+    struct hutch_error failure = HUTCH_ERROR_INIT;
+    enum engine_word word = keeper->engine->hear(keeper, message, fds, fd_count, &failure);
+    if (word == ENGINE_NOTHING || keeper->killed || keeper->has_failure)
+        return;
+    if (word == ENGINE_READY && keeper_send_command(keeper, &failure) == 0)
+        return;
+    if (keeper->started_us) {
+        keeper->artifacts_failure = failure;
+        kill_all(keeper);
+        return;
+    }
+    keeper->never_was = true;
+    fail_setup(keeper, &failure);
+}
+
+static void take_message(struct keeper *keeper, const struct init_message *message, int *fds,
                          size_t fd_count)
 {
     switch (message->type) {
@@ -124,6 +148,7 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
         kill_all(keeper);
         break;
     default:
+        take_engine_report(keeper, message, fds, fd_count);
         break;
     }
 }
@@ -226,7 +251,7 @@ static bool pipes_held(const struct keeper *keeper)
 }
 
 /* Acts on deadlines that have passed; returns the next one. */
-static uint64_t check_deadlines(struct keeper *keeper)
+static uint64_t check_own_deadlines(struct keeper *keeper)
 {
     uint64_t now = now_us();
     uint64_t next = NEVER;
@@ -255,6 +280,13 @@ static uint64_t check_deadlines(struct keeper *keeper)
     if (now >= keeper->disk_check_us)
         disk_look(keeper);
     return keeper->disk_check_us < next ? keeper->disk_check_us : next;
+}
+
+static uint64_t check_deadlines(struct keeper *keeper)
+{
+    uint64_t own = check_own_deadlines(keeper);
+    uint64_t end = keeper->engine->hasten_end(keeper);
+    return end < own ? end : own;
 }
 
 /* The command has ended and nobody holds its pipes any more: whatever else runs inside has no more

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/native/native.h"
+#include "backend/backend.h"
 #include "util/own.h"
 
 #define CREATOR_FD 3
@@ -51,16 +51,6 @@ static int detach(void)
     return 0;
 }
 
-static int read_spec(struct warden *warden, struct hutch_error *err)
-{
-    hutch_autofree char *text = NULL;
-    size_t length = 0;
-    if (home_read_spec(&warden->home, &text, &length, err) < 0 ||
-        hutch_spec_new(&warden->spec, err) < 0)
-        return -(int)err->code;
-    return hutch_spec_parse(warden->spec, text, length, HUTCH_FORMAT_JSON, err);
-}
-
 /* Descriptors: the home and its lock, which is held through it. */
 static int take_order(struct warden *warden, struct wire_message *order, struct hutch_error *err)
 {
@@ -76,7 +66,7 @@ static int take_order(struct warden *warden, struct wire_message *order, struct 
     warden->record.started_us = warden_clock_us();
     warden->record.on_disk = wire_number(order, "on_disk", 0);
     warden->record.missing = wire_number(order, "missing", 0);
-    return read_spec(warden, err);
+    return home_parse_spec(&warden->home, &warden->spec, err);
 }
 
 /* What could not be brought out at the end is better told at the beginning. */
@@ -104,11 +94,12 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
 {
     if (check_artifacts(warden->spec, err) < 0)
         return -(int)err->code;
-    if (warden->spec->image && warden->image.store.dir < 0 &&
+    bool has_image = warden->spec->image && !hutch_backend_has_own_images(warden->spec);
+    if (has_image && warden->image.store.dir < 0 &&
         image_use_open(&warden->image, warden->spec, err) < 0)
         return fail_image(warden, err);
     struct keeper *keeper = warden->keeper =
-        keeper_new(warden->spec, warden->spec->image ? &warden->image : NULL, NULL);
+        keeper_new(warden->spec, has_image ? &warden->image : NULL, NULL);
     if (!keeper)
         return hutch_fail_nomem(err);
     /* groups of its own: those of a keeper that was killed may still be there */
@@ -125,7 +116,7 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     /* a child of ours has the same mark until it has executed, and while it is not dumpable an
      * ordinary user may not write its id maps */
     (void)prctl(PR_SET_DUMPABLE, 1);
-    int status = keeper_build(keeper, err);
+    int status = keeper->engine->build(keeper, err);
     (void)prctl(PR_SET_DUMPABLE, 0);
     return status;
 }
@@ -152,6 +143,25 @@ static void ready(struct warden *warden)
     (void)!wire_send(warden->creator, &answer, &err);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
+}
+
+static void take_engine_report(struct warden *warden, const struct init_message *report, int *fds,
+                               size_t fd_count)
+{
+    struct hutch_error failure = HUTCH_ERROR_INIT;
+    switch (warden->keeper->engine->hear(warden->keeper, report, fds, fd_count, &failure)) {
+    case ENGINE_READY:
+        warden->record.missing = warden->keeper->missing;
+        ready(warden);
+        return;
+    case ENGINE_FAILED:
+        warden->failure = failure;
+        warden->reason = "sandbox_died";
+        warden->is_ending = true;
+        return;
+    case ENGINE_NOTHING:
+        return;
+    }
 }
 
 static void take_report(struct warden *warden, const struct init_message *report, int *fds,
@@ -185,6 +195,7 @@ static void take_report(struct warden *warden, const struct init_message *report
         warden->is_ending = true;
         return;
     default:
+        take_engine_report(warden, report, fds, fd_count);
         return;
     }
 }
@@ -213,7 +224,7 @@ void warden_stop(struct warden *warden, const char *reason, uint64_t grace_ms)
     uint64_t end = now_us() + grace_ms * 1000;
     if (!warden->is_stopping)
         warden->reason = reason;
-    (void)!freezer_thaw(warden, &ignored); /* what is frozen does not hear */
+    (void)!warden->keeper->engine->thaw(warden, &ignored); /* what is frozen does not hear */
     if (!warden->is_stopping || end < warden->kill_at_us)
         warden->kill_at_us = end;
     for (struct session *session = warden->sessions; session && !warden->is_stopping;

@@ -11,7 +11,7 @@ static void remove_all(struct warden *warden)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (warden->keeper)
-        warden->keeper->keeps_layer = false;
+        warden->keeper->engine->forget(warden);
     if (home_is_there(&warden->home)) /* the name may be another sandbox's by now */
         (void)!home_remove(&warden->home, warden->record.id, &ignored);
 }
@@ -58,7 +58,7 @@ static void end_inside(struct warden *warden)
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (!warden->keeper)
         return;
-    (void)!freezer_thaw(warden, &ignored);
+    (void)!warden->keeper->engine->thaw(warden, &ignored);
     keeper_end(warden->keeper);
     sessions_free(warden);
     bring_artifacts(warden);
@@ -119,10 +119,12 @@ bool warden_rest(struct warden *warden)
 void warden_take_down(struct warden *warden, bool was_new)
 {
     bool failed = warden->creator >= 0;
+    bool nothing_left = (failed && was_new) || warden->is_removing;
+    if (warden->keeper && nothing_left)
+        warden->keeper->keeps_layer = false;
     end_inside(warden);
     hutch_fd_close(&warden->listener);
     (void)unlinkat(warden->home.dir, "socket", 0);
-    bool nothing_left = (failed && was_new) || warden->is_removing;
     if (nothing_left)
         remove_all(warden);
     if (warden->keeper)

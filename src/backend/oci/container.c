@@ -70,6 +70,7 @@ static int prepare(struct container *container, const struct porter_order *order
     container->keeper = keeper_new(order->spec, image, NULL);
     if (!container->keeper)
         return hutch_fail_nomem(err);
+    container->keeper->engine = &native_engine; /* what builds the root is natively PID 1 */
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
     if (take_order(container->keeper, order, err) < 0 || put_on_record(container, err) < 0)
         return -(int)err->code;
