@@ -276,6 +276,8 @@ static int open_terminal(const struct init_spawn *spawn, struct spawn_stdio *std
     struct winsize size = {.ws_row = spawn->rows, .ws_col = spawn->columns};
     int unlocked = 0;
     int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0) /* a devpts that an engine has mounted may leave this to the older name */
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (master < 0)
         return -1;
     if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_CAPACITY (4 * (FRAME_DATA_MAX + FRAME_HEADER_BYTES))
+#define USUAL_CAPACITY ((size_t)4 * (FRAME_DATA_MAX + FRAME_HEADER_BYTES))
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers travel as they are");
 _Static_assert(sizeof(struct frame_header) == FRAME_HEADER_BYTES, "the header is what travels");
