@@ -98,7 +98,8 @@ int docker_container_end(struct container *container, struct porter_end *ret_end
                          struct hutch_error *err)
 {
     struct porter_end end = {0};
-    read_usage(container, &end);
+    if (!hijack_has_ended(container->hijack))
+        read_usage(container, &end);
     int status = kill_all(container, err);
     if (status == 0)
         status = read_end(container, &end, true, err);

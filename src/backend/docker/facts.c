@@ -105,8 +105,11 @@ int docker_facts_ask(struct docker_engine *engine, struct docker_facts *ret_fact
 {
     struct docker_answer answer = DOCKER_ANSWER_INIT;
     int status = docker_get(engine, "/info", &answer, err);
-    if (status == 0)
+    if (status == 0) {
         docker_facts_read(&answer.json, docker_is_near(engine), ret_facts);
+        (void)snprintf(ret_facts->version, sizeof(ret_facts->version), "%.20s %.40s",
+                       engine->version.product, engine->version.release);
+    }
     docker_answer_done(&answer);
     return status;
 }
@@ -154,4 +157,25 @@ hutch_promise_set docker_facts_promises(const struct docker_facts *facts, bool i
     copy_text(ret_why, size, why.data);
     hutch_buf_done(&why);
     return set;
+}
+
+int docker_facts_check(const struct hutch_value *made, hutch_promise_set missing, bool is_near,
+                       struct hutch_error *err)
+{
+    const struct {
+        const char *text;
+        hutch_promise_set bit;
+    } rows[] = {{"memory limit", HUTCH_PROMISE_BIT(MEMORY)},
+                {"swap limit", is_near && has_no_swap() ? 0 : HUTCH_PROMISE_BIT(MEMORY)},
+                {"CFS", HUTCH_PROMISE_BIT(CPUS)},
+                {"pids limit", HUTCH_PROMISE_BIT(PIDS)}};
+    const struct hutch_value *list = hutch_value_get(made, "Warnings");
+    for (size_t i = 0; list && list->type == HUTCH_VALUE_ARRAY && i < list->list.count; i++) {
+        const char *warning = hutch_value_text(&list->list.items[i]);
+        for (size_t k = 0; warning && k < HUTCH_COUNT(rows); k++)
+            if (strstr(warning, rows[k].text) && (rows[k].bit & ~missing))
+                return hutch_fail(err, HUTCH_E_UNENFORCEABLE, 0, "the engine says: %.300s",
+                                  warning);
+    }
+    return 0;
 }

@@ -54,6 +54,11 @@ bool hijack_has_pending(const struct hijack *hijack)
     return hijack->at < hijack->end || (!hijack->is_dry && !hijack->is_ended);
 }
 
+bool hijack_has_ended(const struct hijack *hijack)
+{
+    return hijack->is_ended;
+}
+
 const char *hijack_errors(const struct hijack *hijack)
 {
     return hijack->demux.errors;

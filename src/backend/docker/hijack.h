@@ -21,6 +21,8 @@ bool hijack_has_pending(const struct hijack *hijack);
 ssize_t hijack_read(struct hijack *hijack, void *buffer, size_t size);
 /* After EAGAIN the same bytes have to be offered again, perhaps with more behind them. */
 ssize_t hijack_write(struct hijack *hijack, const void *data, size_t length);
+/* Has the engine closed it? Mostly because the container has ended. */
+bool hijack_has_ended(const struct hijack *hijack);
 /* The end of what was said on standard error; empty: nothing. */
 const char *hijack_errors(const struct hijack *hijack);
 

@@ -95,6 +95,9 @@ static int create(struct container *container, const struct docker_plan *plan,
     if (status == 0)
         status = docker_check(answer, err);
     container->is_made = status == 0;
+    if (status == 0)
+        status = docker_facts_check(&answer->json, plan->order->missing,
+                                    docker_is_near(container->engine), err);
     hutch_buf_done(&body);
     return status;
 }
@@ -119,7 +122,7 @@ static int make(struct container *container, struct docker_plan *plan,
             return -(int)err->code;
         int status = create(container, plan, &answer, err);
         docker_answer_done(&answer);
-        if (status == 0 || !sees_host || !is_blind(plan, err))
+        if (container->is_made || !sees_host || !is_blind(plan, err))
             return status;
         sees_host = false;
     }
@@ -192,7 +195,7 @@ static int find_maps(struct container *container, const struct hutch_spec *spec,
     struct docker_facts facts;
     if (!spec->user || (strncmp(spec->user, "root", 4) != 0 && spec->user[0] != '0'))
         return 0;
-    if (docker_facts_ask(container->engine, &facts, err) < 0)
+    if (docker_facts_recall(container->engine, &facts, err) < 0)
         return -(int)err->code;
     container->maps_ids = facts.maps_ids;
     return 0;

@@ -14,11 +14,10 @@ int docker_probe(const struct hutch_spec *spec, const char *runtime, struct port
     struct docker_facts facts;
     (void)spec, (void)runtime;
     if (docker_engine_open(&engine, &probe.error) == 0 &&
-        docker_facts_ask(engine, &facts, &probe.error) == 0) {
+        docker_facts_recall(engine, &facts, &probe.error) == 0) {
         bool is_near = docker_is_near(engine);
         probe.enforces = docker_facts_promises(&facts, is_near, probe.why, sizeof(probe.why));
-        (void)snprintf(probe.version, sizeof(probe.version), "%.20s %.40s", engine->version.product,
-                       engine->version.release);
+        (void)snprintf(probe.version, sizeof(probe.version), "%s", facts.version);
     }
     *ret_probe = probe;
     return -(int)probe.error.code;
