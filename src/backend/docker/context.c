@@ -95,7 +95,7 @@ static int read_certificates(struct docker_endpoint *endpoint, const char *direc
     (void)snprintf(again, sizeof(again), "%s", endpoint->host);
     if (docker_endpoint_parse(endpoint, again, true, err) < 0)
         return -(int)err->code;
-    return docker_endpoint_certificates(endpoint, directory, err);
+    return docker_endpoint_certificates(endpoint, directory, false, err);
 }
 
 int docker_context_read(struct docker_endpoint *endpoint, const char *name, struct hutch_error *err)

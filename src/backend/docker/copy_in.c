@@ -69,7 +69,7 @@ static int add_all(struct making *making)
     if (status == 0 && plan->spec->artifacts)
         status = add_directory(making, "artifacts/", 0755, true);
     if (status == 0)
-        status = tar_out_zeros(&making->out, 2 * TAR_BLOCK);
+        status = tar_out_zeros(&making->out, UINT64_C(2) * TAR_BLOCK);
     return status == 0 ? tar_out_flush(&making->out) : status;
 }
 

@@ -122,9 +122,9 @@ static int set_file(char slot[PATH_MAX], const char *directory, const char *name
 }
 
 int docker_endpoint_certificates(struct docker_endpoint *endpoint, const char *directory,
-                                 struct hutch_error *err)
+                                 bool is_chosen, struct hutch_error *err)
 {
-    if (set_file(endpoint->ca, directory, "ca.pem", false, err) < 0 ||
+    if (set_file(endpoint->ca, directory, "ca.pem", is_chosen, err) < 0 ||
         set_file(endpoint->certificate, directory, "cert.pem", false, err) < 0)
         return -(int)err->code;
     return endpoint->certificate[0] ? set_file(endpoint->key, directory, "key.pem", true, err) : 0;
@@ -142,9 +142,9 @@ static int from_variables(struct docker_endpoint *endpoint, const char *host,
     if (!endpoint->has_tls)
         return 0;
     if (given)
-        return docker_endpoint_certificates(endpoint, given, err);
+        return docker_endpoint_certificates(endpoint, given, true, err);
     return docker_config_directory(directory)
-               ? docker_endpoint_certificates(endpoint, directory, err)
+               ? docker_endpoint_certificates(endpoint, directory, false, err)
                : 0;
 }
 

@@ -30,9 +30,10 @@ int docker_endpoint_find(struct docker_endpoint *ret_endpoint,
 /* "tcp://far:2376" into socket and url. */
 int docker_endpoint_parse(struct docker_endpoint *endpoint, const char *host, bool has_tls,
                           struct hutch_error *err) HUTCH_MUST_CHECK;
-/* ca.pem, cert.pem and key.pem of a directory, where they are there. */
+/* ca.pem, cert.pem and key.pem of a directory, where they are there; in one that was chosen for
+ * them the first one has to be. */
 int docker_endpoint_certificates(struct docker_endpoint *endpoint, const char *directory,
-                                 struct hutch_error *err) HUTCH_MUST_CHECK;
+                                 bool is_chosen, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* context.c: a context of the docker command by its name. */
 int docker_context_read(struct docker_endpoint *endpoint, const char *name,
                         struct hutch_error *err) HUTCH_MUST_CHECK;

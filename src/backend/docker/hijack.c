@@ -182,7 +182,7 @@ static int send_head(struct hijack *hijack, const struct docker_engine *engine, 
 
 /* Until the empty line; what follows it belongs to the stream already. */
 static int receive_head(struct hijack *hijack, const struct docker_engine *engine, int64_t deadline,
-                        char **ret_body, struct hutch_error *err)
+                        struct hutch_error *err)
 {
     for (;;) {
         size_t room = HEAD_BYTES - 1 - hijack->end;
@@ -196,16 +196,15 @@ static int receive_head(struct hijack *hijack, const struct docker_engine *engin
             continue;
         hijack->end += (size_t)length;
         hijack->raw[hijack->end] = '\0';
-        *ret_body = memmem(hijack->raw, hijack->end, "\r\n\r\n", 4);
-        if (*ret_body) {
-            *ret_body += 4;
-            hijack->at = (size_t)(*ret_body - hijack->raw);
+        const char *end = memmem(hijack->raw, hijack->end, "\r\n\r\n", 4);
+        if (end) {
+            hijack->at = (size_t)(end - hijack->raw) + 4;
             return 0;
         }
     }
 }
 
-static int check_head(struct hijack *hijack, const char *body, struct hutch_error *err)
+static int check_head(const struct hijack *hijack, struct hutch_error *err)
 {
     hutch_cleanup(hutch_value_done) struct hutch_value json = {0};
     struct hutch_error ignored = HUTCH_ERROR_INIT;
@@ -214,7 +213,7 @@ static int check_head(struct hijack *hijack, const char *body, struct hutch_erro
         return hutch_fail(err, HUTCH_E_SYSTEM, 0, "the engine's answer is not HTTP");
     if (status == 101 || status == 200)
         return 0;
-    const char *object = strchr(body, '{');
+    const char *object = strchr(hijack->raw + hijack->at, '{');
     if (object)
         (void)hutch_json_parse(object, strlen(object), &json, &ignored);
     return docker_fail_answer(status, &json, NULL, err);
@@ -238,7 +237,6 @@ int hijack_open(const struct docker_engine *engine, const char *path, struct hij
                 struct hutch_error *err)
 {
     int64_t deadline = now_ms() + ANSWER_MS;
-    char *body = NULL;
     struct hijack *hijack = calloc(1, sizeof(*hijack));
     if (!hijack)
         return hutch_fail_nomem(err);
@@ -247,9 +245,9 @@ int hijack_open(const struct docker_engine *engine, const char *path, struct hij
     if (status == 0)
         status = send_head(hijack, engine, path, deadline, err);
     if (status == 0)
-        status = receive_head(hijack, engine, deadline, &body, err);
+        status = receive_head(hijack, engine, deadline, err);
     if (status == 0)
-        status = check_head(hijack, body, err);
+        status = check_head(hijack, err);
     if (status < 0) {
         hijack_free(hijack);
         return status;

@@ -79,8 +79,8 @@ static int look(struct docker_engine *engine, const char *name, struct docker_im
 static int fail_missing(const char *name, struct hutch_error *err)
 {
     return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
-                      "image '%.120s': neither the engine nor hutch's own store has it, and pull "
-                      "'never' keeps it from being fetched; fetch it with 'docker pull %.120s'",
+                      "image '%.120s': neither the engine nor hutch's own store has it, and --pull "
+                      "never keeps it from being fetched; fetch it with 'docker pull %.120s'",
                       name, name);
 }
 

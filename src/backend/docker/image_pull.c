@@ -76,8 +76,12 @@ static int write_login(const char *registry, char **ret_login, struct hutch_erro
     if (text.data)
         explicit_bzero(text.data, text.length);
     hutch_buf_done(&text);
-    for (char *at = status == 0 ? *ret_login : NULL; at && *at; at++)
-        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
+    for (char *at = status == 0 ? *ret_login : NULL; at && *at; at++) {
+        if (*at == '+')
+            *at = '-';
+        if (*at == '/')
+            *at = '_';
+    }
     return status;
 }
 

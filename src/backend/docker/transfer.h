@@ -13,11 +13,11 @@ int docker_put_tree(struct docker_engine *engine, const char *container,
                     const struct tar_pack_options *options,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* HUTCH_E_NOT_FOUND when there is no such path. */
-int docker_get_tree(struct docker_engine *engine, const char *container, const char *path,
+int docker_get_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_unpack_options *options,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* A small file of the container. */
-int docker_get_text(struct docker_engine *engine, const char *container, const char *path,
+int docker_get_text(struct docker_engine *engine, const char *container, const char *inside,
                     char **ret_text, struct hutch_error *err) HUTCH_MUST_CHECK;
 
 /* copy_in.c: hutch-init where it is not mounted, the directories that have to be there, and the

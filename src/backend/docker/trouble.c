@@ -28,12 +28,13 @@ static int fail_socket(const struct docker_endpoint *endpoint, const char *probl
 {
     int cause = socket_errno(endpoint->socket);
     if (cause == EACCES || cause == EPERM)
-        return hutch_fail(err, HUTCH_E_PERMISSION, cause,
-                          "you may not use the engine's socket '%.150s' (%s): become a member of "
-                          "its group with 'sudo usermod -aG docker \"$USER\"' and log in again "
-                          "(members are as mighty as root), or use an engine of your own by "
-                          "DOCKER_HOST",
-                          endpoint->socket, endpoint->from);
+        return hutch_fail(
+            err, HUTCH_E_PERMISSION, cause,
+            "you have no permission to use the engine's socket '%.150s' (%s): become a member of "
+            "its group with 'sudo usermod -aG docker \"$USER\"' and log in again "
+            "(members are as mighty as root), or use an engine of your own by "
+            "DOCKER_HOST",
+            endpoint->socket, endpoint->from);
     return hutch_fail(err, HUTCH_E_UNAVAILABLE, cause,
                       "no engine answers at '%.150s' (%s): %s; start it with 'systemctl start "
                       "docker', or say by DOCKER_HOST where it is",
