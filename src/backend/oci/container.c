@@ -71,6 +71,8 @@ static int prepare(struct container *container, const struct porter_order *order
     if (!container->keeper)
         return hutch_fail_nomem(err);
     container->keeper->engine = &native_engine; /* what builds the root is natively PID 1 */
+    /* what it starts here is hutch-init, as natively, to build the files */
+    container->keeper->engine = &native_engine;
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
     if (take_order(container->keeper, order, err) < 0 || put_on_record(container, err) < 0)
         return -(int)err->code;
