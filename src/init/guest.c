@@ -149,6 +149,7 @@ static _Noreturn void say_the_rest(struct guest *guest)
         send_report(guest, &report->message);
         report_free(report);
     }
+    guest_send_counters(guest);
     while (frame_queue_length(out) && !out->failed) {
         ssize_t sent = write(guest->out, out->data + out->start, frame_queue_length(out));
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
@@ -186,9 +187,13 @@ static int take_frame(struct guest *guest, const struct frame *frame)
         return frame_message_read(frame, &parts) < 0 ? -1 : guest_pass_order(guest, &parts);
     case FRAME_RESIZE:
         return resize(guest, frame);
+    case FRAME_COUNT:
+        guest_send_counters(guest);
+        return 0;
     case FRAME_END:
         say_the_rest(guest);
     case FRAME_HELLO:
+    case FRAME_COUNTERS:
         return -1;
     default:
         return tunnel_take(&guest->tunnel, frame);

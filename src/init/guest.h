@@ -25,4 +25,7 @@ _Noreturn void guest_finish(void);
  * -1: it cannot be understood. */
 int guest_pass_order(struct guest *guest, struct frame_parts *parts);
 
+/* guest_counters.c: what the kernel has counted goes out. */
+void guest_send_counters(struct guest *guest);
+
 #endif

@@ -19,6 +19,8 @@ struct container; /* the engine's own */
 
 struct container_ops {
     const char *backend;
+    /* What a container of it has used is best known by hutch-init, which sees its cgroup. */
+    bool counts_inside;
     /* Makes and starts it, or starts the one that is there. When it returns, the streams flow. What
      * was made is taken away again when it fails. */
     int (*start)(const struct porter_order *order, struct container **ret_container,
@@ -48,8 +50,10 @@ struct container_ops {
     /* Why it ended though nobody asked for it, as far as the engine and the container's standard
      * error tell: one line, "" when they are silent. */
     void (*explain)(struct container *container, char *ret_text, size_t size);
-    /* After its end: its /artifacts as an open directory of this host. */
-    int (*artifacts)(struct container *container, int *ret_directory, struct hutch_error *err);
+    /* After its end: its /artifacts as an open directory of this host; and where that is, when
+     * somebody has to remove it. */
+    int (*artifacts)(struct container *container, int *ret_directory,
+                     char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err);
     /* After its end, in every path. keep: it will be started again. */
     int (*release)(struct container *container, bool keep, struct hutch_error *err);
 

@@ -24,6 +24,8 @@ static const struct {
     [FRAME_WINDOW_ADD] = {sizeof(uint32_t), sizeof(uint32_t), true},
     [FRAME_RESIZE] = {2 * sizeof(uint16_t), 2 * sizeof(uint16_t), true},
     [FRAME_END] = {0, 0, false},
+    [FRAME_COUNT] = {0, 0, false},
+    [FRAME_COUNTERS] = {sizeof(struct frame_counters), sizeof(struct frame_counters), false},
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -46,6 +46,8 @@ enum frame_type {
     FRAME_WINDOW_ADD, /* both: uint32: so many bytes more may be sent */
     FRAME_RESIZE,     /* outside: uint16 rows, uint16 columns of a terminal */
     FRAME_END,        /* outside: end everything inside, send what is left in the pipes */
+    FRAME_COUNT,      /* outside: what has been used? */
+    FRAME_COUNTERS,   /* inside: a struct frame_counters; asked for, and before its end */
     FRAME_TYPE_COUNT,
 };
 
@@ -61,6 +63,29 @@ struct frame_hello {
     uint32_t uid; /* of hutch-init, and so of every process */
     uint32_t gid;
     char home[256]; /* its HOME; may be empty */
+};
+
+/* What the kernel has counted, as far as the container sees its own cgroup. */
+enum frame_known {
+    FRAME_HAS_CPU = 1,
+    FRAME_HAS_MEMORY = 2,
+    FRAME_HAS_MEMORY_PEAK = 4,
+    FRAME_HAS_PIDS = 8,
+    FRAME_HAS_PIDS_PEAK = 16,
+    FRAME_HAS_OOM_KILLS = 32,
+    FRAME_HAS_PIDS_REFUSED = 64,
+};
+
+struct frame_counters {
+    uint64_t cpu_us;
+    uint64_t memory_bytes;
+    uint64_t memory_peak_bytes;
+    uint64_t pids;
+    uint64_t pids_peak;
+    uint64_t oom_kills;
+    uint64_t pids_refused;
+    uint32_t known; /* FRAME_HAS_* */
+    uint32_t reserved;
 };
 
 struct frame_message {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "backend/container/order.h"
+#include "porter/counters.h"
 #include "porter/engines.h"
 #include "porter/outer.h"
 #include "util/fs.h"
@@ -176,6 +177,8 @@ static int do_asked(struct keep *keep, const struct porter_question *question,
     case PORTER_UPDATE:
         return keep->ops->update(keep->container, &question->limits, err);
     case PORTER_STATS:
+        if (keep->ops->counts_inside && !keep->is_paused && counters_ask(&keep->outer, answer))
+            return 0;
         return keep->ops->stats(keep->container, answer, err);
     default:
         return hutch_fail(err, HUTCH_E_INTERNAL, 0, "a question that is none");
@@ -245,7 +248,6 @@ static void hear_rest(struct keep *keep, uint64_t patience_us)
 static void end_container(struct keep *keep, struct porter_end *ret_end)
 {
     struct outer *outer = &keep->outer;
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
     outer->is_deaf = true;
     if (outer->has_hello && !outer->stream_ended && !outer->is_broken && !keep->is_paused) {
         frame_put(&outer->tunnel.out, FRAME_END, 0, NULL, 0);
@@ -253,7 +255,9 @@ static void end_container(struct keep *keep, struct porter_end *ret_end)
     }
     if (outer->stream_ended)
         outer_finish(outer);
-    (void)!keep->ops->end(keep->container, ret_end, &ignored);
+    (void)!keep->ops->end(keep->container, ret_end, &ret_end->error);
+    if (keep->ops->counts_inside)
+        counters_add(outer, ret_end);
     hear_rest(keep, REST_PATIENCE_US);
     outer_finish(outer);
 }
@@ -268,8 +272,8 @@ static int end(struct keep *keep, const struct hutch_error *failure)
     end_container(keep, &end);
     if (failure)
         tell_failure(failure);
-    else if (keep->order.spec->artifacts)
-        (void)!keep->ops->artifacts(keep->container, &artifacts, &err);
+    else if (keep->order.spec->artifacts && !end.error.code)
+        (void)!keep->ops->artifacts(keep->container, &artifacts, end.place, &end.error);
     const struct part part = {&end, sizeof(end)};
     tell(PORTER_ENDED, &part, 1, artifacts);
     hutch_fd_close(&artifacts);

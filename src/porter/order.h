@@ -46,6 +46,7 @@ enum porter_report {
     PORTER_FAILED,      /* struct hutch_error: why there is no container, or none any more */
     PORTER_ENDED,       /* struct porter_end; then an open directory when artifacts were asked for.
                            The last report. */
+    PORTER_BUSY,        /* nothing: what is copied out at its end takes its time */
 };
 /* From the keeper: end it, at once, whatever runs; value PORTER_END_KEEPS: what it has written is
  * kept for a later start. Without this message (the keeper has died, or PID 1 has) a sandbox that
@@ -85,6 +86,8 @@ struct porter_ready {
         config_length; /* of the image's configuration, an OCI document, which follows; 0: none */
 };
 
+#define PORTER_PLACE_BYTES 512
+
 /* How a container ended, from the engine's own counters. */
 struct porter_end {
     struct hutch_usage usage;
@@ -92,6 +95,9 @@ struct porter_end {
     uint64_t pids_refused;
     bool disk_full;
     bool has_cpu;
+    struct hutch_error error;       /* why not everything came out of it; code 0: it did */
+    char place[PORTER_PLACE_BYTES]; /* where the directory of artifacts is, to be removed by the
+                                       keeper; empty: nowhere */
 };
 
 struct porter_probe {

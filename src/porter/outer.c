@@ -51,6 +51,10 @@ static int take_frame(struct outer *outer, const struct frame *frame)
     switch (frame->type) {
     case FRAME_MESSAGE:
         return outer_take_report(outer, frame);
+    case FRAME_COUNTERS:
+        memcpy(&outer->counters, frame->data, sizeof(outer->counters));
+        outer->has_counters = true;
+        return 0;
     case FRAME_DATA:
     case FRAME_CLOSE:
     case FRAME_GONE:

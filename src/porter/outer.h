@@ -20,6 +20,8 @@ struct outer {
 
     struct frame_hello hello;
     bool has_hello;
+    struct frame_counters counters; /* the last that came */
+    bool has_counters;
     bool is_deaf;      /* the keeper's orders do not matter any more */
     bool keeper_waits; /* its socket has no room for a report */
     bool has_question; /* one can be read */

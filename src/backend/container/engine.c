@@ -4,6 +4,7 @@
 #include "backend/container/engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "backend/native/warden.h"
 #include "core/isolation.h"
 #include "util/own.h"
+#include "util/remove_tree.h"
 
 /* A porter that was told to end its container has this long since it last let us hear of anything:
  * an engine that answers at all needs less. Then it is killed, and what it leaves is found by its
@@ -187,6 +189,8 @@ static void release(struct keeper *keeper)
         return;
     if (keeper->image == &link->image)
         keeper->image = NULL;
+    if (link->has_end && link->end.place[0])
+        (void)remove_tree(AT_FDCWD, link->end.place);
     image_use_done(&link->image);
     hutch_fd_close(&link->control);
     free(link);

@@ -67,8 +67,10 @@ static void take_identity(struct keeper *keeper, const struct porter_ready *read
     identity->can_set_groups = false;
     if (is_known)
         return;
+    /* engines give the root to who is in no account: they have the usual home, as natively */
+    bool is_homeless = !ready->home[0] || !strcmp(ready->home, "/");
     (void)snprintf(identity->home, sizeof(identity->home), "%.255s",
-                   ready->home[0] ? ready->home : "/");
+                   is_homeless ? "/home/user" : ready->home);
     if (is_name)
         (void)snprintf(identity->name, sizeof(identity->name), "%.*s", (int)strcspn(asked, ":"),
                        asked);
@@ -103,6 +105,10 @@ static void take_end(struct keeper *keeper, int *fds, size_t fd_count)
         read_struct(fd_count ? fds[0] : HUTCH_NO_FD, &link->end, sizeof(link->end), &ignored) == 0;
     if (!link->has_end)
         return;
+    link->end.place[sizeof(link->end.place) - 1] = '\0';
+    link->end.error.msg[sizeof(link->end.error.msg) - 1] = '\0';
+    if (link->end.error.code && link->is_ready && !keeper->artifacts_failure.code)
+        keeper->artifacts_failure = link->end.error;
     keeper->disk_full |= link->end.disk_full;
     if (link->end.usage.disk_peak_bytes > keeper->disk_seen_bytes)
         keeper->disk_seen_bytes = link->end.usage.disk_peak_bytes;
@@ -137,6 +143,9 @@ enum engine_word link_hear(struct keeper *keeper, const struct init_message *rep
         break;
     case PORTER_ENDED:
         take_end(keeper, fds, fd_count);
+        break;
+    case PORTER_BUSY:
+        keeper->link->told_us = now_us(); /* it is not stuck */
         break;
     default:
         break;

@@ -16,7 +16,6 @@ struct container {
     char *returns;     /* the workspace whose copy is to be brought back; NULL: none */
     uint64_t since_ns; /* when that copy was made, by CLOCK_REALTIME_COARSE */
     uint64_t begin_s;  /* before its start, by CLOCK_REALTIME */
-    char place[512];   /* where its artifacts are on this host; empty: nowhere */
     bool is_made;      /* there is something to be removed */
     bool is_paused;
     bool has_ended;
@@ -26,6 +25,8 @@ struct container {
 /* start.c */
 int docker_container_start(const struct porter_order *order, struct container **ret_container,
                            struct hutch_error *err) HUTCH_MUST_CHECK;
+/* The socket to the keeper, when this process is its porter; else none. */
+int docker_keeper_socket(void);
 /* The handle alone, whatever there is in the engine. */
 void docker_container_free(struct container *container);
 
@@ -39,6 +40,7 @@ int docker_container_end(struct container *container, struct porter_end *ret_end
                          struct hutch_error *err) HUTCH_MUST_CHECK;
 void docker_container_explain(struct container *container, char *ret_text, size_t size);
 int docker_container_artifacts(struct container *container, int *ret_directory,
+                               char ret_place[PORTER_PLACE_BYTES],
                                struct hutch_error *err) HUTCH_MUST_CHECK;
 int docker_container_release(struct container *container, bool keep,
                              struct hutch_error *err) HUTCH_MUST_CHECK;

@@ -83,6 +83,7 @@ static int remove_by_id(const char *id, struct hutch_error *err)
 
 const struct container_ops docker_container_ops = {
     .backend = "docker",
+    .counts_inside = true,
     .start = docker_container_start,
     .maps_ids = maps_ids,
     .config = take_config,

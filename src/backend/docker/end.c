@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a container: its processes, what comes out of it, itself. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "backend/docker/container.h"
 #include "backend/docker/transfer.h"
 #include "util/own.h"
-#include "util/remove_tree.h"
 
 enum {
     WAIT_SECONDS = 30,
@@ -115,6 +113,7 @@ int docker_container_end(struct container *container, struct porter_end *ret_end
     *ret_end = end;
     if (!container->returns)
         return 0;
+    container->engine->busy_fd = docker_keeper_socket();
     return docker_copy_out(container->engine, container->name, container->returns,
                            container->since_ns, err);
 }
@@ -161,10 +160,12 @@ void docker_container_explain(struct container *container, char *ret_text, size_
 }
 
 int docker_container_artifacts(struct container *container, int *ret_directory,
-                               struct hutch_error *err)
+                               char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err)
 {
-    return docker_fetch(container->engine, container->name, PLAN_ARTIFACTS, container->place,
-                        sizeof(container->place), ret_directory, err);
+    container->engine->busy_fd = docker_keeper_socket();
+    int status = docker_fetch(container->engine, container->name, PLAN_ARTIFACTS, ret_place,
+                              PORTER_PLACE_BYTES, ret_directory, err);
+    return status < 0 ? hutch_wrap(err, "bring the artifacts out: ") : 0;
 }
 
 /* ---- removing ---- */
@@ -193,8 +194,6 @@ int docker_container_remove(struct docker_engine *engine, const char *name, stru
 int docker_container_release(struct container *container, bool keep, struct hutch_error *err)
 {
     int status = 0;
-    if (container->place[0])
-        (void)remove_tree(AT_FDCWD, container->place);
     if (container->is_made && !keep)
         status = docker_container_remove(container->engine, container->name, err);
     docker_container_free(container);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/json_in.h"
+#include "porter/order.h"
 #include "util/own.h"
 
 enum { CONNECT_SECONDS = 15, USUAL_SECONDS = 60, BUFFER_BYTES = 256 << 10 };
@@ -17,7 +19,7 @@ int docker_engine_open(struct docker_engine **ret_engine, struct hutch_error *er
     struct docker_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return hutch_fail_nomem(err);
-    engine->keeper_fd = HUTCH_NO_FD;
+    engine->keeper_fd = engine->busy_fd = HUTCH_NO_FD;
     if (docker_endpoint_find(&engine->endpoint, err) < 0) {
         free(engine);
         return -(int)err->code;
@@ -88,8 +90,7 @@ void docker_set_connection(const struct docker_engine *engine, CURL *easy, char 
 struct exchange {
     const struct docker_request *request;
     struct docker_answer *answer;
-    CURL *easy;
-    int keeper_fd;
+    struct docker_engine *engine;
 };
 
 static size_t on_read(char *buffer, size_t size, size_t count, void *context)
@@ -104,11 +105,22 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
     struct exchange *exchange = context;
     size_t length = size * count;
     long status = 0;
-    (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(exchange->engine->easy, CURLINFO_RESPONSE_CODE, &status);
     if (exchange->request->sink && status >= 200 && status < 300)
         return exchange->request->sink(exchange->request->context, data, length) < 0 ? 0 : length;
     hutch_buf_append(&exchange->answer->text, data, length);
     return exchange->answer->text.failed ? 0 : length;
+}
+
+static void tell_busy(struct docker_engine *engine)
+{
+    const struct init_message message = {.type = PORTER_BUSY};
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    if (engine->busy_fd < 0 || now.tv_sec == engine->busy_s)
+        return;
+    engine->busy_s = now.tv_sec;
+    (void)send(engine->busy_fd, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Called at least once a second. */
@@ -116,8 +128,9 @@ static int on_progress(void *context, curl_off_t down_total, curl_off_t down, cu
                        curl_off_t up)
 {
     const struct exchange *exchange = context;
-    struct pollfd keeper = {.fd = exchange->keeper_fd, .events = POLLRDHUP};
+    struct pollfd keeper = {.fd = exchange->engine->keeper_fd, .events = POLLRDHUP};
     (void)down_total, (void)down, (void)up_total, (void)up;
+    tell_busy(exchange->engine);
     return keeper.fd >= 0 && poll(&keeper, 1, 0) > 0;
 }
 
@@ -126,7 +139,7 @@ static int on_progress(void *context, curl_off_t down_total, curl_off_t down, cu
 static void set_request(struct exchange *exchange)
 {
     const struct docker_request *request = exchange->request;
-    CURL *easy = exchange->easy;
+    CURL *easy = exchange->engine->easy;
     long patience = request->patience_s ? request->patience_s : (long)USUAL_SECONDS;
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "hutch/" HUTCH_VERSION);
     (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_BYTES);
@@ -227,7 +240,7 @@ int docker_ask(struct docker_engine *engine, const struct docker_request *reques
 {
     struct hutch_buf url = HUTCH_BUF(64u << 10);
     struct curl_slist *headers = NULL;
-    struct exchange exchange = {request, ret_answer, engine->easy, engine->keeper_fd};
+    struct exchange exchange = {request, ret_answer, engine};
     bool fine = add_headers(&headers, request);
     hutch_buf_printf(&url, "%s%s%s", engine->endpoint.url, engine->version.prefix, request->path);
     curl_easy_reset(engine->easy);

@@ -8,6 +8,7 @@
 
 #include <curl/curl.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "backend/docker/endpoint.h"
 #include "backend/docker/version.h"
@@ -19,6 +20,8 @@ struct docker_engine {
     struct docker_version version; /* known after the first answer */
     CURL *easy;
     int keeper_fd; /* nobody waits for an answer any more when its other end is closed; < 0: none */
+    int busy_fd; /* somebody there is told every now and then that it still goes on; < 0: nobody */
+    time_t busy_s; /* when that was last */
     char problem[CURL_ERROR_SIZE];
 };
 

@@ -220,7 +220,7 @@ static int start(struct container *container, const struct porter_order *order,
 }
 
 /* Whoever has asked for a container may be gone before it is there. */
-static int keeper_socket(void)
+int docker_keeper_socket(void)
 {
     int type = 0;
     socklen_t size = sizeof(type);
@@ -238,7 +238,7 @@ int docker_container_start(const struct porter_order *order, struct container **
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
     int status = docker_engine_open(&container->engine, err);
     if (status == 0) {
-        container->engine->keeper_fd = keeper_socket();
+        container->engine->keeper_fd = docker_keeper_socket();
         status = start(container, order, err);
         container->engine->keeper_fd = HUTCH_NO_FD;
     }

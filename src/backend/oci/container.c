@@ -232,8 +232,10 @@ static void oci_explain_end(struct container *container, char *ret_text, size_t 
     oci_last_line(container->tail, ret_text, size);
 }
 
-static int oci_artifacts(struct container *container, int *ret_directory, struct hutch_error *err)
+static int oci_artifacts(struct container *container, int *ret_directory,
+                         char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err)
 {
+    ret_place[0] = '\0'; /* it goes with its mount */
     if (container->keeper->artifacts < 0)
         return hutch_fail(err, HUTCH_E_INTERNAL, 0, "no artifacts were asked for");
     *ret_directory = fcntl(container->keeper->artifacts, F_DUPFD_CLOEXEC, 0);
