@@ -277,7 +277,8 @@ static int end(struct keep *keep, const struct hutch_error *failure)
     const struct part part = {&end, sizeof(end)};
     tell(PORTER_ENDED, &part, 1, artifacts);
     hutch_fd_close(&artifacts);
-    return keep->ops->release(keep->container, keeps && !failure, &err);
+    /* one that was there before is not taken away because it could not be started */
+    return keep->ops->release(keep->container, failure ? keep->order.is_there : keeps, &err);
 }
 
 int porter_keep(const char *backend)

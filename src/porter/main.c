@@ -2,6 +2,7 @@
 /* hutch-porter: see order.h. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "porter/engines.h"
@@ -95,6 +96,8 @@ static int run_verb(const char *name, const char *backend, const char *word,
 int porter_main(int argc, char *const *argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
+    /* whoever started us may have left others open, which are nothing to us nor to an engine */
+    (void)syscall(SYS_close_range, PORTER_CONTROL_FD + 1, ~0u, 0);
     if (argc == 3 && !strcmp(argv[1], PORTER_VERB_KEEP))
         return porter_keep(argv[2]);
     int status = argc < 3 ? hutch_fail(&err, HUTCH_E_INVALID, 0,

@@ -53,29 +53,34 @@ static int take_image(struct keeper *keeper, int fd, size_t length, struct hutch
     return 0;
 }
 
-/* Nobody but the engine has read the image's accounts: what it did not tell has the number for a
- * name. */
+/* Nobody but the engine has read the image's accounts. It gives the root to who is in none of them:
+ * they have the usual home, as natively. */
+static void name_user(struct identity *identity, const char *asked, const char *home)
+{
+    bool is_name = asked && (*asked < '0' || *asked > '9');
+    bool is_usual = !asked && identity->uid == IDENTITY_DEFAULT_ID;
+    bool is_homeless = !home[0] || !strcmp(home, "/");
+    (void)snprintf(identity->home, sizeof(identity->home), "%.255s",
+                   is_homeless ? "/home/" IDENTITY_DEFAULT_NAME : home);
+    if (is_name)
+        (void)snprintf(identity->name, sizeof(identity->name), "%.*s", (int)strcspn(asked, ":"),
+                       asked);
+    else if (is_usual && is_homeless)
+        (void)snprintf(identity->name, sizeof(identity->name), IDENTITY_DEFAULT_NAME);
+    else
+        (void)snprintf(identity->name, sizeof(identity->name), "%u", identity->uid);
+}
+
 static void take_identity(struct keeper *keeper, const struct porter_ready *ready)
 {
     struct identity *identity = &keeper->identity;
-    const char *asked = identity_asked(keeper->spec, keeper->image);
     bool is_known = identity->name[0] && identity->uid == ready->uid;
-    bool is_name = asked && (*asked < '0' || *asked > '9');
     identity->uid = ready->uid;
     identity->gid = ready->gid;
     identity->map = IDENTITY_SINGLE; /* PID 1 is that user, and so is all it can start */
     identity->can_set_groups = false;
-    if (is_known)
-        return;
-    /* engines give the root to who is in no account: they have the usual home, as natively */
-    bool is_homeless = !ready->home[0] || !strcmp(ready->home, "/");
-    (void)snprintf(identity->home, sizeof(identity->home), "%.255s",
-                   is_homeless ? "/home/user" : ready->home);
-    if (is_name)
-        (void)snprintf(identity->name, sizeof(identity->name), "%.*s", (int)strcspn(asked, ":"),
-                       asked);
-    else
-        (void)snprintf(identity->name, sizeof(identity->name), "%u", ready->uid);
+    if (!is_known)
+        name_user(identity, identity_asked(keeper->spec, keeper->image), ready->home);
 }
 
 static int take_ready(struct keeper *keeper, int fd, struct hutch_error *err)
