@@ -2,6 +2,7 @@
 /* hutch-porter: see order.h. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -98,6 +99,8 @@ int porter_main(int argc, char *const *argv)
     struct hutch_error err = HUTCH_ERROR_INIT;
     /* whoever started us may have left others open, which are nothing to us nor to an engine */
     (void)syscall(SYS_close_range, PORTER_CONTROL_FD + 1, ~0u, 0);
+    (void)umask(
+        022); /* and may make its own files for nobody: an engine's are for others to read */
     if (argc == 3 && !strcmp(argv[1], PORTER_VERB_KEEP))
         return porter_keep(argv[2]);
     int status = argc < 3 ? hutch_fail(&err, HUTCH_E_INVALID, 0,

@@ -73,7 +73,7 @@ static int tell_order(struct keeper *keeper, const char *backend, struct hutch_e
 {
     hutch_autofree char *json = NULL;
     struct hutch_spec *spec = NULL;
-    if (hutch_spec_to_json_set(keeper->spec, &json, err) < 0 || hutch_spec_new(&spec, err) < 0)
+    if (container_order_spec(keeper->spec, &json, err) < 0 || hutch_spec_new(&spec, err) < 0)
         return -(int)err->code;
     int status = hutch_spec_parse(spec, json, strlen(json), HUTCH_FORMAT_JSON, err);
     if (status == 0)

@@ -11,9 +11,7 @@
 #define TEXTS(X) X(backend) X(runtime) X(id) X(name) X(layer)
 #define NUMBERS(X) X(one_shot) X(is_there) X(has_ids) X(uid) X(gid) X(first_host_id)
 
-/* Commands and variables may hold secrets, and they are PID 1's alone: what the porter does not
- * know it cannot write into an engine's own records. */
-static int write_spec(const struct hutch_spec *spec, char **ret_json, struct hutch_error *err)
+int container_order_spec(const struct hutch_spec *spec, char **ret_json, struct hutch_error *err)
 {
     static const char *const kept_back[] = {"command", "entrypoint", "env", "env_files",
                                             "pass_env"};
@@ -27,7 +25,7 @@ int container_order_send(int socket, const struct porter_order *order, struct hu
 {
     struct wire_message message = WIRE_MESSAGE_INIT;
     hutch_autofree char *json = NULL;
-    if (write_spec(order->spec, &json, err) < 0)
+    if (container_order_spec(order->spec, &json, err) < 0)
         return -(int)err->code;
     wire_begin(&message, PORTER_VERB_KEEP);
 #define X(key) wire_add(&message, #key, order->key);

@@ -6,6 +6,11 @@
 
 #include "porter/order.h"
 
+/* What a porter is told of a spec, as JSON. Commands and variables may hold secrets, and they are
+ * PID 1's alone: what the porter does not know it cannot write into an engine's own records. Free
+ * it with free(). */
+int container_order_spec(const struct hutch_spec *spec, char **ret_json,
+                         struct hutch_error *err) HUTCH_MUST_CHECK;
 int container_order_send(int socket, const struct porter_order *order,
                          struct hutch_error *err) HUTCH_MUST_CHECK;
 /* Waits for it. Its spec is the caller's to free, by container_order_done(). */
