@@ -80,13 +80,14 @@ static struct session *session_new(struct init *init)
 }
 
 /* Signals from inside are only those with a handler or a disposition other than default: reset them
- * all, for the caller may have ignored some. */
+ * all, for the caller may have ignored some. By the kernel's own call: a C library keeps some to
+ * itself, and another one's posix_spawn() ignores them. */
 static void reset_signals(void)
 {
-    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    static const unsigned long by_default[4]; /* handler, flags, restorer, mask */
     sigset_t all;
     for (int number = 1; number < 65; number++)
-        sigaction(number, &by_default, NULL);
+        syscall(SYS_rt_sigaction, number, by_default, NULL, sizeof(by_default[3]));
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
 }

@@ -27,6 +27,9 @@ struct container_ops {
                  struct hutch_error *err);
     /* Are its user ids others outside? Where they are not, nobody inside may be root. */
     bool (*maps_ids)(const struct container *container);
+    /* What is written into memory, for a keeper that keeps it while the container rests. Borrowed;
+     * negative: there is nothing to keep, or the engine keeps it. */
+    int (*memory_layer)(const struct container *container);
     /* The configuration of the engine's own image, an OCI document to be freed; NULL: it has none,
      * or the keeper knows it. */
     int (*config)(struct container *container, char **ret_json, struct hutch_error *err);

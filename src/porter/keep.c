@@ -89,7 +89,7 @@ static int tell_ready(struct keep *keep, struct hutch_error *err)
     (void)snprintf(ready.home, sizeof(ready.home), "%s", hello->home);
     ready.config_length = config ? (uint32_t)strlen(config) : 0;
     const struct part parts[] = {{&ready, sizeof(ready)}, {config, ready.config_length}};
-    tell(PORTER_READY, parts, config ? 2 : 1, HUTCH_NO_FD);
+    tell(PORTER_READY, parts, config ? 2 : 1, keep->ops->memory_layer(keep->container));
     return 0;
 }
 

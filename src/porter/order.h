@@ -42,7 +42,8 @@
 /* Reports beside those of init/protocol.h, from the porter itself. The descriptor that comes along
  * is a memory file that holds the struct. */
 enum porter_report {
-    PORTER_READY = 100, /* struct porter_ready; instead of INIT_READY */
+    PORTER_READY = 100, /* struct porter_ready; instead of INIT_READY. Then what is written into
+                           memory, where that is to be kept. */
     PORTER_FAILED,      /* struct hutch_error: why there is no container, or none any more */
     PORTER_ENDED,       /* struct porter_end; then an open directory when artifacts were asked for.
                            The last report. */
@@ -73,7 +74,9 @@ struct porter_order {
     struct hutch_spec *spec;   /* without its command and variables: those go to PID 1 alone. Paths
                                   are absolute, and the image of backend oci is named by its digest
                                 */
-    char layer[512]; /* host directory for what is written, of backend oci; empty: in memory */
+    char layer[512];  /* host directory for what is written, of backend oci; empty: in memory */
+    int memory_layer; /* there: what it had written when it was stopped, as container_ops told it;
+                         negative: nothing. Whoever receives it owns it. */
 };
 
 /* Who its processes are, and what its image says: nobody but the engine knows. */

@@ -61,6 +61,12 @@ static bool maps_ids(const struct container *container)
     return true;
 }
 
+static int no_memory_layer(const struct container *container)
+{
+    (void)container;
+    return -1;
+}
+
 static int config(struct container *container, char **ret_json, struct hutch_error *err)
 {
     (void)container;
@@ -193,6 +199,7 @@ static const struct container_ops unshare_container_ops = {
     .backend = "unshare",
     .start = start,
     .maps_ids = maps_ids,
+    .memory_layer = no_memory_layer,
     .config = config,
     .read_fd = read_fd,
     .write_fd = write_fd,

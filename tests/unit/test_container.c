@@ -37,7 +37,8 @@ static void an_order_arrives_without_what_may_be_secret(void **state)
                                 .uid = 1000,
                                 .gid = 1001,
                                 .first_host_id = 0x70000000,
-                                .layer = "/pool/layer"};
+                                .layer = "/pool/layer",
+                                .memory_layer = -1};
     struct porter_order got;
     struct hutch_error err;
     int ends[2];
@@ -51,6 +52,7 @@ static void an_order_arrives_without_what_may_be_secret(void **state)
     assert_string_equal(got.id, sent.id);
     assert_string_equal(got.name, sent.name);
     assert_string_equal(got.layer, sent.layer);
+    assert_true(got.memory_layer < 0);
     assert_true(got.is_there && got.has_ids && !got.one_shot);
     assert_int_equal(got.uid, 1000);
     assert_int_equal(got.gid, 1001);

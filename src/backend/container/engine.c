@@ -57,7 +57,8 @@ static int send_order(struct keeper *keeper, const char *backend, struct hutch_s
                                  .uid = identity->uid,
                                  .gid = identity->gid,
                                  .first_host_id = identity->first_host_id,
-                                 .spec = spec};
+                                 .spec = spec,
+                                 .memory_layer = keeper->memory_layer};
     (void)snprintf(order.backend, sizeof(order.backend), "%s", backend);
     (void)snprintf(order.runtime, sizeof(order.runtime), "%s", runtime ? runtime : "");
     (void)snprintf(order.id, sizeof(order.id), "%s", keeper->layer[0] ? keeper->layer : keeper->id);

@@ -35,6 +35,8 @@ int container_order_send(int socket, const struct porter_order *order, struct hu
     NUMBERS(X)
 #undef X
     wire_add(&message, "spec", json);
+    if (order->memory_layer >= 0)
+        wire_add_fd(&message, order->memory_layer);
     int status = wire_send(socket, &message, err);
     hutch_buf_done(&message.text);
     return status;
@@ -75,7 +77,10 @@ int container_order_receive(int socket, struct porter_order *ret_order, struct h
 #define X(key) order.key = (__typeof__(order.key))wire_number(&message, #key, 0);
     NUMBERS(X)
 #undef X
+    order.memory_layer = wire_take_fd(&message, 0);
     int status = read_spec(&message, &order.spec, err);
+    if (status < 0)
+        hutch_fd_close(&order.memory_layer);
     wire_done(&message);
     if (status == 0)
         *ret_order = order;

@@ -83,9 +83,10 @@ static void take_identity(struct keeper *keeper, const struct porter_ready *read
         name_user(identity, identity_asked(keeper->spec, keeper->image), ready->home);
 }
 
-static int take_ready(struct keeper *keeper, int fd, struct hutch_error *err)
+static int take_ready(struct keeper *keeper, int *fds, size_t fd_count, struct hutch_error *err)
 {
     struct porter_ready ready;
+    int fd = fd_count ? fds[0] : HUTCH_NO_FD;
     if (read_struct(fd, &ready, sizeof(ready), err) < 0)
         return -(int)err->code;
     ready.home[sizeof(ready.home) - 1] = '\0';
@@ -93,6 +94,8 @@ static int take_ready(struct keeper *keeper, int fd, struct hutch_error *err)
         return -(int)err->code;
     keeper->missing |= ready.missing;
     take_identity(keeper, &ready);
+    if (fd_count > 1)
+        keeper->writable = HUTCH_TAKE_FD(fds[1]);
     keeper->link->is_ready = true;
     if (keeper->options && !keeper_command(keeper)->count)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
@@ -140,7 +143,7 @@ enum engine_word link_hear(struct keeper *keeper, const struct init_message *rep
     int first = fd_count ? fds[0] : HUTCH_NO_FD;
     switch (report->type) {
     case PORTER_READY:
-        word = take_ready(keeper, first, err) < 0 ? ENGINE_FAILED : ENGINE_READY;
+        word = take_ready(keeper, fds, fd_count, err) < 0 ? ENGINE_FAILED : ENGINE_READY;
         break;
     case PORTER_FAILED:
         take_failure(first, err);

@@ -18,6 +18,13 @@ static bool maps_ids(const struct container *container)
     return container->maps_ids;
 }
 
+/* The engine keeps what its containers write. */
+static int no_memory_layer(const struct container *container)
+{
+    (void)container;
+    return HUTCH_NO_FD;
+}
+
 static int take_config(struct container *container, char **ret_json, struct hutch_error *err)
 {
     (void)err;
@@ -86,6 +93,7 @@ const struct container_ops docker_container_ops = {
     .counts_inside = true,
     .start = docker_container_start,
     .maps_ids = maps_ids,
+    .memory_layer = no_memory_layer,
     .config = take_config,
     .read_fd = stream_fd,
     .write_fd = stream_fd,

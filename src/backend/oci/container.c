@@ -37,6 +37,14 @@ static int take_order(struct keeper *keeper, const struct porter_order *order,
     keeper->identity.first_host_id = keeper->identity.first_host_gid = order->first_host_id;
     if (!order->has_ids || !order->first_host_id)
         return hutch_fail(err, HUTCH_E_INTERNAL, 0, "an order without ids for the container");
+    return 0;
+}
+
+/* From this process's own mount namespace: from another one's it could not be cloned. */
+static int open_layer(struct keeper *keeper, const struct porter_order *order,
+                      struct hutch_error *err)
+{
+    keeper->memory_layer = order->memory_layer;
     if (!order->layer[0])
         return 0;
     keeper->pool.dir = open(order->layer, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -70,13 +78,16 @@ static int prepare(struct container *container, const struct porter_order *order
     container->keeper = keeper_new(order->spec, image, NULL);
     if (!container->keeper)
         return hutch_fail_nomem(err);
+    container->keeps_memory = !order->one_shot && !order->layer[0];
     container->keeper->engine = &native_engine; /* what builds the root is natively PID 1 */
     /* what it starts here is hutch-init, as natively, to build the files */
     container->keeper->engine = &native_engine;
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
     if (take_order(container->keeper, order, err) < 0 || put_on_record(container, err) < 0)
         return -(int)err->code;
-    return oci_place_make(&container->place, err);
+    if (oci_place_make(&container->place, err) < 0)
+        return -(int)err->code;
+    return open_layer(container->keeper, order, err);
 }
 
 static int oci_end(struct container *container, struct porter_end *ret_end,
@@ -232,6 +243,12 @@ static void oci_explain_end(struct container *container, char *ret_text, size_t 
     oci_last_line(container->tail, ret_text, size);
 }
 
+/* Of a run nobody wants it, and one on disk is known by its path. */
+static int oci_memory_layer(const struct container *container)
+{
+    return container->keeps_memory ? container->keeper->writable : HUTCH_NO_FD;
+}
+
 static int oci_artifacts(struct container *container, int *ret_directory,
                          char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err)
 {
@@ -278,6 +295,7 @@ const struct container_ops oci_container_ops = {
     .backend = "oci",
     .start = oci_start,
     .maps_ids = oci_maps_ids,
+    .memory_layer = oci_memory_layer,
     .config = oci_config,
     .read_fd = oci_read_fd,
     .write_fd = oci_write_fd,

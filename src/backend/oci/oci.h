@@ -53,6 +53,7 @@ struct container {
     char tail[OCI_STDERR_TAIL]; /* the end of what came over errors */
     size_t tail_length;
     bool is_paused;
+    bool keeps_memory; /* its files are in memory and are to outlive it */
 };
 
 /* runtime.c */

@@ -168,7 +168,7 @@ int oci_root_build(struct container *container, struct hutch_strlist *covered,
         divide_plan(&keeper->plan, covered, err) < 0)
         return -(int)err->code;
     keeper->plan.header.hands_over = 1;
-    keeper->plan.header.keeps_writable = 0;
+    keeper->plan.header.keeps_writable = container->keeps_memory;
     /* the groups are for the container and its runtime to make; the builder needs none */
     struct cgroup groups = keeper->cgroup;
     keeper->cgroup = none;
