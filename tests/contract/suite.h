@@ -3,6 +3,8 @@
 #ifndef HUTCH_TESTS_SUITE_H
 #define HUTCH_TESTS_SUITE_H
 
+#include <sys/types.h>
+
 #include "contract.h"
 
 struct contract_suite {
@@ -13,6 +15,7 @@ struct contract_suite {
     char home[64];
     unsigned directories;
     unsigned descriptors; /* before the test that runs */
+    mode_t mask;
 };
 
 struct contract_suite *contract_suite(void);

@@ -107,21 +107,47 @@ static void other_workspaces_never_touch_the_original(void **state)
     a_workspace_is_left_alone("overlay", "changed\nin new ");
 }
 
-static void mounts_appear_where_they_were_asked_for(void **state)
+static struct hutch_spec *mounting(const char *directory)
 {
     struct hutch_spec *spec =
         contract_spec("cat /data/in /file; echo x >/data/out; (echo x >/fixed/out) 2>/dev/null || "
                       "echo refused; echo x >/scratch/x && echo scratch");
-    const char *directory = contract_directory();
     char text[300];
-    (void)state;
-    contract_write(directory, "in", "in\n");
     contract_set(spec, "mounts", contract_join(directory, "/data"));
     contract_set(spec, "mounts", contract_join(directory, "/fixed:ro"));
     (void)snprintf(text, sizeof(text), "%s/in:/file:ro", directory);
     contract_set(spec, "mounts", text);
     contract_set(spec, "tmpfs", "/scratch:1m");
-    expect(spec, "in\nin\nrefused\nscratch\n");
+    return spec;
+}
+
+/* Is it refused, because the engine maps no owners or does not see the directory at all? */
+static bool is_refused(struct hutch_spec *spec, const char *directory)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    struct hutch_result *result = NULL;
+    int status = hutch_run(spec, NULL, &result, &err);
+    hutch_spec_free(spec);
+    hutch_result_free(result);
+    if (status == 0)
+        return false;
+    assert_int_equal(status, -HUTCH_E_UNSUPPORTED);
+    assert_non_null(strstr(err.msg, directory));
+    return true;
+}
+
+static void mounts_appear_where_they_were_asked_for(void **state)
+{
+    const char *directory = contract_directory();
+    (void)state;
+    contract_write(directory, "in", "in\n");
+    if (is_refused(mounting(directory), directory)) {
+        assert_string_not_equal(contract_backend(), "native");
+        assert_int_equal(chown(directory, 1000, 1000), 0);
+        if (is_refused(mounting(directory), directory))
+            return;
+    }
+    expect(mounting(directory), "in\nin\nrefused\nscratch\n");
     assert_true(contract_exists(directory, "out"));
 }
 

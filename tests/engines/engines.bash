@@ -214,6 +214,10 @@ nothing_left_in_engines() {
 # What was mounted for containers is gone with the engine; the rest lies below its own directory.
 engines_stop() {
     local file point group
+    # of a test that failed
+    [ -z "${DOCKER_SOCKET:-}" ] || docker_cli ps --all --quiet 2>/dev/null | xargs -r env -u DOCKER_TLS_VERIFY "$DOCKER" \
+        --host "unix://$DOCKER_SOCKET" rm --force >/dev/null 2>&1 || true
+    [ -z "${PODMAN_SOCKET:-}" ] || podman_cli rm --force --all --time 0 >/dev/null 2>&1 || true
     for file in "$ENGINES"/*/running; do
         [ ! -f "$file" ] || end_process "$(cut -d ' ' -f 1 "$file")"
     done

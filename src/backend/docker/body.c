@@ -14,6 +14,9 @@
 /* Descriptors of hutch-init, which has some for each command; a command's own limit is set when it
  * is started. */
 #define OWN_FILES 16384
+/* Of one user together. Podman raises what is not given, which it may not be allowed to do; so many
+ * it always has itself. */
+#define PODMAN_PROCESSES 32768
 #define SHARED_MEMORY_BYTES (64u << 20)
 
 void docker_write_limits(struct hutch_json_out *out, const struct hutch_limits *limits)
@@ -62,6 +65,8 @@ static void write_ulimits(struct hutch_json_out *out, const struct docker_plan *
     hutch_json_open(out, "Ulimits", '[');
     write_ulimit(out, "nofile", files > OWN_FILES ? files : OWN_FILES);
     write_ulimit(out, "core", 0);
+    if (plan->is_podman)
+        write_ulimit(out, "nproc", PODMAN_PROCESSES);
     hutch_json_close(out, ']');
 }
 
@@ -110,7 +115,7 @@ static void write_all_tmpfs(struct hutch_json_out *out, const struct docker_plan
     hutch_json_close(out, '}');
 }
 
-/* A mount within a read-only one would stay writable: it is left out. */
+/* As natively, without what is mounted below: within a read-only one that would stay writable. */
 static void write_bind(struct hutch_json_out *out, const char *source, const char *target,
                        bool read_only)
 {
@@ -121,7 +126,7 @@ static void write_bind(struct hutch_json_out *out, const char *source, const cha
     hutch_json_bool(out, "ReadOnly", read_only);
     hutch_json_open(out, "BindOptions", '{');
     hutch_json_string(out, "Propagation", "rprivate");
-    hutch_json_bool(out, "NonRecursive", read_only);
+    hutch_json_bool(out, "NonRecursive", true);
     hutch_json_close(out, '}');
     hutch_json_close(out, '}');
 }

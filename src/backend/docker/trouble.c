@@ -147,6 +147,13 @@ static enum hutch_code code_of(long status)
     }
 }
 
+/* Engines say that a user is not there in the container's files with the status of their own
+ * failures. */
+static enum hutch_code code_meant(long status, const char *message)
+{
+    return strstr(message, "no matching entries in") ? HUTCH_E_NOT_FOUND : code_of(status);
+}
+
 int docker_fail_answer(long status, const struct hutch_value *json, const char *text,
                        struct hutch_error *err)
 {
@@ -160,5 +167,5 @@ int docker_fail_answer(long status, const struct hutch_value *json, const char *
             *at = ' ';
     if (!*line)
         return hutch_fail(err, code_of(status), 0, "the engine answers with status %ld", status);
-    return hutch_fail(err, code_of(status), 0, "the engine says: %s", line);
+    return hutch_fail(err, code_meant(status, line), 0, "the engine says: %s", line);
 }

@@ -64,7 +64,7 @@ static bool point_below(const char *line, const char *top, char *point)
 }
 
 /* The kernel does not let an ordinary user leave out what is mounted below a directory. */
-static int check_below(const struct plan_tree *tree, int fd, struct hutch_error *err)
+static int check_below(const char *path, int fd, struct hutch_error *err)
 {
     char self[32];
     char top[PATH_MAX];
@@ -76,7 +76,7 @@ static int check_below(const struct plan_tree *tree, int fd, struct hutch_error 
     ssize_t length = readlink(self, top, sizeof(top) - 1);
     FILE *mounts = length < 0 ? NULL : fopen("/proc/self/mountinfo", "re");
     if (!mounts)
-        return hutch_fail_errno(err, errno, "see what is mounted below '%.300s'", tree->path);
+        return hutch_fail_errno(err, errno, "see what is mounted below '%.300s'", path);
     top[length] = '\0';
     while (status == 0 && getline(&line, &size, mounts) > 0) {
         struct statfs fs;
@@ -86,32 +86,60 @@ static int check_below(const struct plan_tree *tree, int fd, struct hutch_error 
             err, HUTCH_E_PERMISSION, 0,
             "'%.150s' has %s mounted below it, at '%.150s', which steers the host's kernel and is "
             "never mounted into a sandbox; give a directory without it",
-            tree->path, refused_name(&fs), point);
+            path, refused_name(&fs), point);
     }
     (void)fclose(mounts);
     return status;
 }
 
-static int check_source(const struct plan_tree *tree, int fd, struct hutch_error *err)
+static int check_kind(const char *path, int fd, struct stat *ret_info, struct hutch_error *err)
 {
-    struct stat info;
     struct statfs fs;
-    if (tree->ids != PLAN_IDS_OWNER && tree->ids != PLAN_IDS_ROOTFS)
-        return 0; /* hutch's own choice */
-    if (fstat(fd, &info) < 0 || fstatfs(fd, &fs) < 0)
-        return hutch_fail_errno(err, errno, "look at '%.300s'", tree->path);
-    if (tree->directory && !S_ISDIR(info.st_mode))
-        return hutch_fail(err, HUTCH_E_INVALID, ENOTDIR,
-                          "'%.300s' is not a directory; give a directory", tree->path);
-    if (S_ISBLK(info.st_mode) || S_ISCHR(info.st_mode))
+    if (fstat(fd, ret_info) < 0 || fstatfs(fd, &fs) < 0)
+        return hutch_fail_errno(err, errno, "look at '%.300s'", path);
+    if (S_ISBLK(ret_info->st_mode) || S_ISCHR(ret_info->st_mode))
         return hutch_fail(err, HUTCH_E_INVALID, 0,
-                          "'%.300s' is a device; devices cannot be mounted into a sandbox",
-                          tree->path);
+                          "'%.300s' is a device; devices cannot be mounted into a sandbox", path);
     if (refused_name(&fs))
         return hutch_fail(err, HUTCH_E_PERMISSION, 0,
                           "'%.300s' is on %s, which steers the host's kernel and is never mounted "
                           "into a sandbox",
-                          tree->path, refused_name(&fs));
+                          path, refused_name(&fs));
+    return 0;
+}
+
+static int check_source(const struct plan_tree *tree, int fd, struct hutch_error *err)
+{
+    struct stat info;
+    if (tree->ids != PLAN_IDS_OWNER && tree->ids != PLAN_IDS_ROOTFS)
+        return 0; /* hutch's own choice */
+    if (check_kind(tree->path, fd, &info, err) < 0)
+        return -(int)err->code;
+    if (tree->directory && !S_ISDIR(info.st_mode))
+        return hutch_fail(err, HUTCH_E_INVALID, ENOTDIR,
+                          "'%.300s' is not a directory; give a directory", tree->path);
+    return 0;
+}
+
+static int fail_open(const char *path, struct hutch_error *err)
+{
+    if (errno == ENOENT || errno == ENOTDIR)
+        return hutch_fail(
+            err, HUTCH_E_NOT_FOUND, errno,
+            "'%.300s' does not exist, so it cannot be mounted; make it first or correct the path",
+            path);
+    return hutch_fail_errno(err, errno, "open '%.300s'", path);
+}
+
+int source_check(const char *path, struct stat *ret_info, struct hutch_error *err)
+{
+    struct stat info;
+    hutch_autofd int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return fail_open(path, err);
+    if (check_kind(path, fd, &info, err) < 0 || check_below(path, fd, err) < 0)
+        return -(int)err->code;
+    *ret_info = info;
     return 0;
 }
 
@@ -133,17 +161,11 @@ static int open_one(struct plan_tree *tree, bool privileged, struct hutch_error 
         fd = open(tree->path, O_PATH | O_CLOEXEC);
     if (fd < 0 && tree->optional)
         return 0;
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return hutch_fail(
-            err, HUTCH_E_NOT_FOUND, errno,
-            "'%.300s' does not exist, so it cannot be mounted; make it first or correct the path",
-            tree->path);
     if (fd < 0)
-        return hutch_fail_errno(err, errno, "open '%.300s'",
-                                tree->path ? tree->path : "the quota pool");
+        return fail_open(tree->path ? tree->path : "the quota pool", err);
     if (check_source(tree, fd, err) < 0)
         return -(int)err->code;
-    if (!privileged && tree->ids == PLAN_IDS_OWNER && check_below(tree, fd, err) < 0)
+    if (!privileged && tree->ids == PLAN_IDS_OWNER && check_below(tree->path, fd, err) < 0)
         return -(int)err->code;
     if (privileged)
         tree->fd = HUTCH_TAKE_FD(fd);

@@ -4,6 +4,8 @@
 #ifndef HUTCH_NATIVE_SOURCE_H
 #define HUTCH_NATIVE_SOURCE_H
 
+#include <sys/stat.h>
+
 #include "backend/native/plan.h"
 
 /* Checks every source and, when privileged, clones it. */
@@ -11,5 +13,7 @@ int source_open_all(struct plan *plan, bool privileged, struct hutch_error *err)
 /* Maps owners, once the sandbox's user namespace exists. */
 int source_map_owners(struct plan *plan, const struct identity *identity, int sandbox_userns,
                       struct hutch_error *err);
+/* May it enter a sandbox by its path, mounted by somebody else with all that is mounted below? */
+int source_check(const char *path, struct stat *ret_info, struct hutch_error *err);
 
 #endif
