@@ -58,7 +58,8 @@ static bool take_frame(struct guest *guest, const struct frame *frame)
     if (frame->type == FRAME_RESIZE)
         return true;
     return frame->type != FRAME_HELLO && frame->type != FRAME_END &&
-           tunnel_take(&guest->tunnel, frame) == 0;
+           frame->type != FRAME_COUNTERS &&
+           (frame->type == FRAME_COUNT || tunnel_take(&guest->tunnel, frame) == 0);
 }
 
 static bool feed(struct guest *guest, const uint8_t *data, size_t length, int socket)
