@@ -8,6 +8,9 @@
  * guard's own uid and kill it: then its processes become PID 1's, which has no children but guards
  * and kills them all.
  *
+ * A kernel without subreapers (gVisor's) hands orphans to PID 1 at once. Nobody can tell then whose
+ * they were: they die when a command ends, whichever it is.
+ *
  * To end a command its processes are first stopped, until no more appear, then killed: who is
  * stopped does not fork. The limit on processes, which counts the stopped ones, bounds the race. */
 #include "init/init.h"
@@ -72,6 +75,12 @@ static void watch(struct session *session)
     }
 }
 
+bool guard_keeps_orphans(void)
+{
+    int is_one;
+    return prctl(PR_GET_CHILD_SUBREAPER, &is_one) == 0;
+}
+
 pid_t guard_start(struct session *session, const struct init_spawn *spawn,
                   struct spawn_stdio *stdio, uint64_t time_us)
 {
@@ -79,7 +88,7 @@ pid_t guard_start(struct session *session, const struct init_spawn *spawn,
     pid_t guard = fork();
     if (guard != 0)
         return guard;
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) {
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 || !guard_keeps_orphans()) {
         pid_t leader = spawn_command(spawn, stdio, &failure);
         session->leader = leader > 0 ? leader : 0;
     }

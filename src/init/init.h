@@ -82,6 +82,8 @@ int failure_send(const struct failure *failure);
 /* guard.c */
 /* A table that guards share with PID 1. */
 struct session *sessions_map(void);
+/* Does this kernel give orphans to their guard? */
+bool guard_keeps_orphans(void);
 /* Starts the command by way of a guard, which reports about it. */
 pid_t guard_start(struct session *session, const struct init_spawn *spawn,
                   struct spawn_stdio *stdio, uint64_t time_us);

@@ -346,7 +346,7 @@ static int end_guard(struct init *init, struct session *session, int status)
 {
     if (!session->reported && report_exit(session, SIGKILL, false) < 0)
         return -1;
-    if (WIFEXITED(status))
+    if (WIFEXITED(status) && guard_keeps_orphans())
         return report_gone(session);
     session->leader = 0;
     session->is_lost = init->has_lost = true;

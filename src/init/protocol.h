@@ -13,7 +13,8 @@
 
 #include <stdint.h>
 
-#define INIT_GUEST_WORD "guest" /* its argument in a container that an engine has made: see guest.c */
+#define INIT_GUEST_WORD \
+    "guest" /* its argument in a container that an engine has made: see guest.c */
 #define INIT_SOCKET_FD 3
 #define INIT_MAX_FDS_PER_MESSAGE 250
 #define INIT_MAX_SESSIONS 1024 /* commands at one time */

@@ -89,9 +89,10 @@ int identity_write_maps(const struct identity *identity, pid_t child, struct hut
 
 /* Lines "file-id host-id count" for an idmapped mount: the owner's files become the command's,
  * every other id keeps its number, and the number that the command itself would have on disk is
- * left out, since two ids cannot become one. */
+ * left out, since two ids cannot become one. Where the sandbox's root makes files for the command,
+ * and the owner's number is that root's, they belong to the slot for that moment. */
 static void format_owner_map(char *text, size_t size, uint32_t owner, uint32_t inside,
-                             uint32_t first)
+                             uint32_t first, bool root_writes)
 {
     uint32_t low = owner < inside ? owner : inside;
     uint32_t high = owner < inside ? inside : owner;
@@ -106,16 +107,20 @@ static void format_owner_map(char *text, size_t size, uint32_t owner, uint32_t i
             used += (size_t)snprintf(text + used, size - used, "%u %u %u\n", keep[i].from,
                                      first + keep[i].from, until - keep[i].from);
     }
+    if (root_writes && owner == 0 && inside != 0 && used < size)
+        (void)snprintf(text + used, size - used, "%u %u 1\n", first, first);
 }
 
 int identity_owner_namespace(const struct identity *identity, uid_t owner, gid_t group,
                              struct hutch_error *err)
 {
-    char uid_map[160];
-    char gid_map[160];
+    char uid_map[200];
+    char gid_map[200];
     char path[64];
-    format_owner_map(uid_map, sizeof(uid_map), owner, identity->uid, identity->first_host_id);
-    format_owner_map(gid_map, sizeof(gid_map), group, identity->gid, identity->first_host_gid);
+    format_owner_map(uid_map, sizeof(uid_map), owner, identity->uid, identity->first_host_id,
+                     identity->root_writes);
+    format_owner_map(gid_map, sizeof(gid_map), group, identity->gid, identity->first_host_gid,
+                     identity->root_writes);
     pid_t holder = clone_namespace_holder();
     if (holder < 0)
         return hutch_fail_errno(err, errno, "make a user namespace for an idmapped mount");

@@ -30,6 +30,8 @@ struct identity {
     uint32_t first_host_id; /* IDENTITY_SLOT: of the slot; IDENTITY_SUBIDS: of the subuid range */
     uint32_t first_host_gid;
     bool can_set_groups;
+    bool root_writes; /* what the command writes is made by its namespace's root, which hands it
+                         over to the command: gVisor */
 };
 
 /* Looks a user up in the root's own passwd and group files (never the host's for a foreign root).

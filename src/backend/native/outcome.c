@@ -11,6 +11,14 @@
 
 #define EXIT_TIMEOUT 124
 
+/* A kernel of its own, such as gVisor's, dies of a limit where another would refuse. */
+static enum hutch_reason reason_of_death(const struct keeper *keeper)
+{
+    if (keeper->events.oom_kills)
+        return HUTCH_REASON_OOM;
+    return keeper->events.pids_refused ? HUTCH_REASON_PIDS_LIMIT : HUTCH_REASON_SANDBOX_DIED;
+}
+
 /* A limit is the reason only when the kernel counted it being hit and the command did not succeed
  * all the same. */
 static enum hutch_reason reason_of(const struct keeper *keeper)
@@ -20,7 +28,7 @@ static enum hutch_reason reason_of(const struct keeper *keeper)
     if (keeper->killed)
         return keeper->ended_by;
     if (!keeper->has_status)
-        return keeper->events.oom_kills ? HUTCH_REASON_OOM : HUTCH_REASON_SANDBOX_DIED;
+        return reason_of_death(keeper);
     if (keeper->status == 0)
         return HUTCH_REASON_EXITED;
     if (keeper->events.oom_kills)

@@ -73,6 +73,9 @@ static int prepare(struct container *container, const struct porter_order *order
                    struct hutch_error *err)
 {
     const struct image_use *image = order->spec->image ? &container->image : NULL;
+    /* first: only what is opened in this namespace can be mounted in it */
+    if (oci_place_make(&container->place, err) < 0)
+        return -(int)err->code;
     if (image && image_use_open(&container->image, order->spec, err) < 0)
         return -(int)err->code;
     container->keeper = keeper_new(order->spec, image, NULL);
@@ -80,12 +83,11 @@ static int prepare(struct container *container, const struct porter_order *order
         return hutch_fail_nomem(err);
     container->keeps_memory = !order->one_shot && !order->layer[0];
     container->keeper->engine = &native_engine; /* what builds the root is natively PID 1 */
-    /* what it starts here is hutch-init, as natively, to build the files */
-    container->keeper->engine = &native_engine;
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
-    if (take_order(container->keeper, order, err) < 0 || put_on_record(container, err) < 0)
+    if (take_order(container->keeper, order, err) < 0)
         return -(int)err->code;
-    if (oci_place_make(&container->place, err) < 0)
+    container->keeper->identity.root_writes = container->runtime->is_kernel;
+    if (put_on_record(container, err) < 0)
         return -(int)err->code;
     return open_layer(container->keeper, order, err);
 }
@@ -196,8 +198,9 @@ static void read_usage(const struct container *container, struct hutch_usage *us
                        struct cgroup_events *events)
 {
     cgroup_read(&container->keeper->cgroup, usage, events);
-    if (usage->has_pids_peak)
-        usage->pids_peak = without_own(container, usage->pids_peak);
+    /* a kernel of its own has threads for its processes, and nobody can tell which is whose */
+    usage->has_pids_peak &= !container->runtime->is_kernel;
+    usage->pids_peak = usage->has_pids_peak ? without_own(container, usage->pids_peak) : 0;
 }
 
 static int oci_stats(struct container *container, struct porter_answer *ret_answer,
@@ -214,7 +217,8 @@ static int oci_stats(struct container *container, struct porter_answer *ret_answ
     ret_answer->oom_kills = events.oom_kills;
     ret_answer->pids_refused = events.pids_refused;
     ret_answer->memory_bytes = now.memory_bytes;
-    ret_answer->pids = without_own(container, now.pids);
+    ret_answer->pids =
+        container->runtime->is_kernel ? UINT64_MAX : without_own(container, now.pids);
     ret_answer->disk_bytes = keeper->disk_seen_bytes;
     return 0;
 }
