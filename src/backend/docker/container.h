@@ -6,6 +6,7 @@
 #include "backend/docker/engine.h"
 #include "backend/docker/hijack.h"
 #include "backend/docker/plan.h"
+#include "backend/docker/transfer.h"
 #include "porter/container.h"
 
 struct container {
@@ -15,8 +16,9 @@ struct container {
     char *config;      /* of its image; NULL once it is handed out */
     char *returns;     /* the workspace whose copy is to be brought back; NULL: none */
     uint64_t since_ns; /* when that copy was made, by CLOCK_REALTIME_COARSE */
-    uint64_t begin_s;  /* before its start, by CLOCK_REALTIME */
-    bool is_made;      /* there is something to be removed */
+    struct docker_most artifacts_most;
+    uint64_t begin_s; /* before its start, by CLOCK_REALTIME */
+    bool is_made;     /* there is something to be removed */
     bool is_paused;
     bool has_ended;
     bool maps_ids;

@@ -36,11 +36,14 @@ static void remove_place(const char *place)
 
 /* What is inside decides about names and bytes alone: the owner is who unpacks, and neither
  * set-id bits nor devices come along. */
-static int unpack(struct docker_engine *engine, const char *container, const char *path, int dir,
-                  struct hutch_error *err)
+static int unpack(struct docker_engine *engine, const char *container, const char *path,
+                  const struct docker_most *most, int dir, struct hutch_error *err)
 {
-    const struct tar_unpack_options options = {
-        .dir = dir, .names = TAR_NAMES_REFUSE, .strip_first = true};
+    const struct tar_unpack_options options = {.dir = dir,
+                                               .names = TAR_NAMES_REFUSE,
+                                               .strip_first = true,
+                                               .max_bytes = most->bytes,
+                                               .max_entries = most->entries};
     return docker_get_tree(engine, container, path, &options, err);
 }
 
@@ -49,14 +52,15 @@ static int unpack(struct docker_engine *engine, const char *container, const cha
 /* The place has its name as long as somebody may look for it below: the directory is read by its
  * descriptor, and removed by who gets it. */
 int docker_fetch(struct docker_engine *engine, const char *container, const char *path,
-                 char *ret_place, size_t size, int *ret_directory, struct hutch_error *err)
+                 const struct docker_most *most, char *ret_place, size_t size, int *ret_directory,
+                 struct hutch_error *err)
 {
     char place[PLACE_BYTES];
     if (make_place(place, err) < 0)
         return -(int)err->code;
     hutch_autofd int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int status = dir < 0 ? hutch_fail_errno(err, errno, "open '%.200s'", place)
-                         : unpack(engine, container, path, dir, err);
+                         : unpack(engine, container, path, most, dir, err);
     if (status < 0) {
         remove_place(place);
         return status;
@@ -122,9 +126,11 @@ static int apply(int from, const char *workspace, uint64_t since_ns, struct hutc
 int docker_copy_out(struct docker_engine *engine, const char *container, const char *workspace,
                     uint64_t since_ns, struct hutch_error *err)
 {
+    const struct docker_most most = {0}; /* a workspace is as large as its owner lets it be */
     char place[PLACE_BYTES];
     hutch_autofd int dir = HUTCH_NO_FD;
-    int status = docker_fetch(engine, container, PLAN_WORKSPACE, place, sizeof(place), &dir, err);
+    int status =
+        docker_fetch(engine, container, PLAN_WORKSPACE, &most, place, sizeof(place), &dir, err);
     if (status == 0) {
         status = apply(dir, workspace, since_ns, err);
         remove_place(place);

@@ -163,8 +163,9 @@ int docker_container_artifacts(struct container *container, int *ret_directory,
                                char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err)
 {
     container->engine->busy_fd = docker_keeper_socket();
-    int status = docker_fetch(container->engine, container->name, PLAN_ARTIFACTS, ret_place,
-                              PORTER_PLACE_BYTES, ret_directory, err);
+    int status =
+        docker_fetch(container->engine, container->name, PLAN_ARTIFACTS, &container->artifacts_most,
+                     ret_place, PORTER_PLACE_BYTES, ret_directory, err);
     return status < 0 ? hutch_wrap(err, "bring the artifacts out: ") : 0;
 }
 

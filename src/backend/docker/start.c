@@ -236,6 +236,8 @@ int docker_container_start(const struct porter_order *order, struct container **
     if (!container)
         return hutch_fail_nomem(err);
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
+    container->artifacts_most =
+        (struct docker_most){hutch_spec_disk_bytes(order->spec), order->spec->limits.inodes};
     int status = docker_engine_open(&container->engine, err);
     if (status == 0) {
         container->engine->keeper_fd = docker_keeper_socket();

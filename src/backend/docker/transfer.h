@@ -28,9 +28,15 @@ int docker_copy_in(struct docker_engine *engine, const char *container,
 /* copy_out.c: what was changed in a copy of a writable workspace. since_ns: when it went in. */
 int docker_copy_out(struct docker_engine *engine, const char *container, const char *workspace,
                     uint64_t since_ns, struct hutch_error *err) HUTCH_MUST_CHECK;
+/* The most that may come out, holes counted as if they were written; 0: no ceiling. */
+struct docker_most {
+    uint64_t bytes;
+    uint64_t entries;
+};
+
 /* copy_out.c: a directory of the container as one of this host, which the caller removes. */
 int docker_fetch(struct docker_engine *engine, const char *container, const char *path,
-                 char *ret_place, size_t size, int *ret_directory,
+                 const struct docker_most *most, char *ret_place, size_t size, int *ret_directory,
                  struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif
