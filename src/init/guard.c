@@ -8,8 +8,11 @@
  * guard's own uid and kill it: then its processes become PID 1's, which has no children but guards
  * and kills them all.
  *
- * A kernel without subreapers (gVisor's) hands orphans to PID 1 at once. Nobody can tell then whose
- * they were: they die when a command ends, whichever it is.
+ * An emulated kernel (gVisor) may know no subreapers: there an orphan falls to PID 1, whoever its
+ * guard was. So every process of a command has a mark that fork, setsid and exec hand on and that
+ * nobody takes for something else: its limit on data, beyond all memory there is, less the
+ * command's number. Orphans are told apart by it. A process may lower it; one whose mark is no
+ * command's goes with the next command that is killed.
  *
  * To end a command its processes are first stopped, until no more appear, then killed: who is
  * stopped does not fork. The limit on processes, which counts the stopped ones, bounds the race. */
@@ -23,11 +26,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "init/sys.h"
 
 #define STOP_ROUNDS 50
+#define MARK_BASE (UINT64_C(1) << 62)
 
 struct process {
     pid_t pid;
@@ -48,6 +53,8 @@ struct session *sessions_map(void)
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return table == MAP_FAILED ? NULL : table;
 }
+
+static uint64_t mark_for(uint32_t number);
 
 static int tell_start(struct session *session, const struct spawn_stdio *stdio, uint64_t time_us)
 {
@@ -75,12 +82,6 @@ static void watch(struct session *session)
     }
 }
 
-bool guard_keeps_orphans(void)
-{
-    int is_one;
-    return prctl(PR_GET_CHILD_SUBREAPER, &is_one) == 0;
-}
-
 pid_t guard_start(struct session *session, const struct init_spawn *spawn,
                   struct spawn_stdio *stdio, uint64_t time_us)
 {
@@ -88,7 +89,10 @@ pid_t guard_start(struct session *session, const struct init_spawn *spawn,
     pid_t guard = fork();
     if (guard != 0)
         return guard;
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 || !guard_keeps_orphans()) {
+    bool is_subreaper = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+    if (is_subreaper || errno == EINVAL) {
+        session->is_marked = !is_subreaper;
+        stdio->mark = is_subreaper ? 0 : mark_for(session->number);
         pid_t leader = spawn_command(spawn, stdio, &failure);
         session->leader = leader > 0 ? leader : 0;
     }
@@ -168,10 +172,59 @@ static pid_t top_of(const struct processes *list, const struct process *process)
     return 0;
 }
 
-/* Those of one command, or of all whose guard was killed (guard 0). Returns how many it met that
- * were neither stopped nor dead. */
-static size_t signal_below(const struct session *table, size_t limit, pid_t guard, int number,
-                           size_t *ret_seen)
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* Below any number that a limit on data has by itself, or below the limit that there is. */
+static uint64_t mark_base(void)
+{
+    struct init_rlimit now = {0, MARK_BASE};
+    (void)syscall(SYS_prlimit64, 0, RLIMIT_DATA, NULL, &now);
+    return now.hard < MARK_BASE ? now.hard : MARK_BASE;
+}
+
+static uint64_t mark_for(uint32_t number)
+{
+    return mark_base() - number;
+}
+
+/* The command that this process says it is of. */
+static uint64_t number_of(pid_t pid)
+{
+    struct init_rlimit now;
+    return syscall(SYS_prlimit64, pid, RLIMIT_DATA, NULL, &now) < 0 ? 0 : mark_base() - now.hard;
+}
+
+/* Whoever has changed its mark to one that is nobody's is everybody's. */
+static bool is_marked_so(const struct session *table, size_t limit, const struct session *session,
+                         pid_t pid)
+{
+    uint64_t number = number_of(pid);
+    for (size_t i = 0; i < limit && number != session->number; i++)
+        if (table[i].pid && table[i].number == number)
+            return false;
+    return true;
+}
+
+/* ---- killing --------------------------------------------------------------------------------- */
+
+/* top: the child of this process that it descends from. */
+static bool is_meant(const struct session *table, size_t limit, const struct session *session,
+                     const struct process *process, pid_t top)
+{
+    if (!top || process->state == 'Z' || process->state == 'X')
+        return false;
+    if (!session->is_lost && top == session->pid)
+        return process->pid != top;
+    for (size_t i = 0; i < limit; i++)
+        if (table[i].pid == top && !table[i].is_lost)
+            return false; /* another's */
+    return session->is_marked ? is_marked_so(table, limit, session, process->pid)
+                              : session->is_lost;
+}
+
+/* Returns how many it met that were neither stopped nor dead. */
+static size_t signal_all(const struct session *table, size_t limit, const struct session *session,
+                         int number, size_t *ret_seen)
 {
     struct processes list;
     size_t awake = 0;
@@ -180,12 +233,7 @@ static size_t signal_below(const struct session *table, size_t limit, pid_t guar
         return 0;
     for (size_t i = 0; i < list.count; i++) {
         const struct process *process = &list.items[i];
-        pid_t top = top_of(&list, process);
-        bool is_guarded = false;
-        for (size_t j = 0; j < limit && !guard; j++)
-            is_guarded |= table[j].pid == top && !table[j].is_lost;
-        if (!top || is_guarded || (guard && top != guard) || process->pid == guard ||
-            process->state == 'Z' || process->state == 'X')
+        if (!is_meant(table, limit, session, process, top_of(&list, process)))
             continue;
         ++*ret_seen;
         awake += process->state != 'T' && process->state != 't';
@@ -195,21 +243,34 @@ static size_t signal_below(const struct session *table, size_t limit, pid_t guar
     return awake;
 }
 
-size_t guard_kill(const struct session *table, size_t limit, pid_t guard)
+size_t guard_kill(const struct session *table, size_t limit, const struct session *session)
 {
     size_t seen;
     for (int i = 0; i < STOP_ROUNDS; i++)
-        if (!signal_below(table, limit, guard, SIGSTOP, &seen))
+        if (!signal_all(table, limit, session, SIGSTOP, &seen))
             break;
-    (void)signal_below(table, limit, guard, SIGKILL, &seen);
-    if (guard)
-        (void)kill(guard, SIGCONT); /* the command may have stopped it */
+    (void)signal_all(table, limit, session, SIGKILL, &seen);
+    if (!session->is_lost)
+        (void)kill(session->pid, SIGCONT); /* the command may have stopped it */
     return seen;
+}
+
+bool guard_has_left(const struct session *session)
+{
+    struct processes list;
+    bool found = false;
+    if (list_processes(&list) < 0)
+        return false;
+    for (size_t i = 0; i < list.count && !found; i++)
+        found = list.items[i].state != 'Z' && number_of(list.items[i].pid) == session->number;
+    free(list.items);
+    return found;
 }
 
 void guard_kill_all(void)
 {
+    const struct session everybody = {.is_lost = true};
     size_t seen = 1;
     for (int i = 0; i < STOP_ROUNDS && seen; i++)
-        (void)signal_below(NULL, 0, 0, SIGKILL, &seen);
+        (void)signal_all(NULL, 0, &everybody, SIGKILL, &seen);
 }

@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -329,8 +330,6 @@ static bool core_dumps_are_piped(void)
 static int arrange_descriptors(struct guest *guest)
 {
     int ends[2];
-    if (sys_close_from(INIT_SOCKET_FD) < 0)
-        return -1;
     guest->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);
     guest->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);
     if (guest->in < 0 || guest->out < 0 || fcntl(guest->in, F_SETFL, O_NONBLOCK) < 0 ||
@@ -347,23 +346,31 @@ static int arrange_descriptors(struct guest *guest)
     return guest->socket;
 }
 
+static int start_thread(struct guest *guest)
+{
+    pthread_t thread;
+    say_hello(guest);
+    if (send_frames(guest) < 0)
+        return -1;
+    errno = pthread_create(&thread, NULL, inner_end, guest);
+    return errno ? -1 : pthread_detach(thread);
+}
+
 int guest_begin(void)
 {
     static struct guest guest; /* the thread's alone */
     const struct sched_param none = {0};
-    pthread_t thread;
     guest.tunnel.in.message_max = FRAME_MESSAGE_MAX;
     guest.core_dumps_are_piped = core_dumps_are_piped();
-    if (prctl(PR_SET_DUMPABLE, 0) < 0 || arrange_descriptors(&guest) < 0)
+    (void)sys_close_from(INIT_SOCKET_FD);
+    int said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);
+    if (prctl(PR_SET_DUMPABLE, 0) < 0 || arrange_descriptors(&guest) < 0 ||
+        (getpid() != 1 && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) || start_thread(&guest) < 0) {
+        (void)dprintf(said, "hutch-init cannot begin: %s\n", strerror(errno));
         return -1;
+    }
     (void)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
-    if (getpid() != 1 && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-        return -1;
-    say_hello(&guest);
-    if (send_frames(&guest) < 0)
-        return -1;
-    errno = pthread_create(&thread, NULL, inner_end, &guest);
-    return errno ? -1 : pthread_detach(thread);
+    return close(said);
 }
 
 void guest_finish(void)

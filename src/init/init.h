@@ -29,7 +29,9 @@ struct session {
     volatile pid_t leader; /* the command's first process, 0 once it has ended */
     volatile bool reported;
     bool is_guarded;
-    bool is_lost; /* its guard was killed */
+    volatile bool is_marked; /* its guard is no subreaper: see guard.c */
+    bool is_lost;            /* its guard has gone before all that it guarded */
+    bool is_doomed;          /* and that is to be killed */
 };
 
 struct spawn_stdio {
@@ -38,6 +40,7 @@ struct spawn_stdio {
     const int *groups; /* files into which the command writes "0" to enter its own cgroups */
     uint32_t group_count;
     int program;      /* to be executed instead of argv[0]; -1: none */
+    uint64_t mark;    /* its limit on data, by which it is known: see guard.c; 0: as asked for */
     bool is_confined; /* by spawn_confine, before it was started */
 };
 
@@ -82,13 +85,13 @@ int failure_send(const struct failure *failure);
 /* guard.c */
 /* A table that guards share with PID 1. */
 struct session *sessions_map(void);
-/* Does this kernel give orphans to their guard? */
-bool guard_keeps_orphans(void);
 /* Starts the command by way of a guard, which reports about it. */
 pid_t guard_start(struct session *session, const struct init_spawn *spawn,
                   struct spawn_stdio *stdio, uint64_t time_us);
-/* Kills what is below a guard, or with 0 whatever is below none. Returns how many it met. */
-size_t guard_kill(const struct session *table, size_t limit, pid_t guard);
+/* Kills what is left of a command. Returns how many it met. */
+size_t guard_kill(const struct session *table, size_t limit, const struct session *session);
+/* Is something left of one whose guard has gone? */
+bool guard_has_left(const struct session *session);
 /* Kills whatever is below this process. */
 void guard_kill_all(void);
 

@@ -45,7 +45,7 @@ struct init {
     bool is_guest;            /* see guest.c */
     bool one_shot;
     bool is_confined; /* behind the filter itself: see spawn_confine */
-    bool has_lost;    /* a guard was killed: see guard.c */
+    bool has_doomed;  /* something whose guard has gone is to be killed: see guard.c */
     int outputs[2];   /* the command's, see release_outputs */
     struct received received;
 };
@@ -60,10 +60,11 @@ int failure_send(const struct failure *failure)
     return message_send(&message, NULL, 0);
 }
 
+/* A guard that has gone has no number any more: another process may have it. */
 static struct session *session_find(struct init *init, pid_t pid)
 {
     for (size_t i = 0; i < init->session_limit; i++)
-        if (init->sessions[i].pid == pid)
+        if (init->sessions[i].pid == pid && !init->sessions[i].is_lost)
             return &init->sessions[i];
     return NULL;
 }
@@ -276,10 +277,14 @@ static int handle_signal(struct init *init)
 static int handle_kill(struct init *init)
 {
     for (size_t i = 0; i < init->session_limit; i++) {
-        const struct session *session = &init->sessions[i];
-        if (session->pid && session->is_guarded && !session->is_lost &&
-            session->number == init->received.message.session)
-            (void)guard_kill(init->sessions, init->session_limit, session->pid);
+        struct session *session = &init->sessions[i];
+        if (!session->pid || !session->is_guarded ||
+            session->number != init->received.message.session)
+            continue;
+        if (session->is_lost)
+            session->is_doomed = init->has_doomed = true;
+        else
+            (void)guard_kill(init->sessions, init->session_limit, session);
     }
     return 0;
 }
@@ -338,6 +343,7 @@ static int report_gone(struct session *session)
 {
     struct init_message message = {.type = INIT_GONE, .session = session->number};
     session->pid = 0;
+    session->is_lost = false;
     return message_send(&message, NULL, 0);
 }
 
@@ -346,25 +352,31 @@ static int end_guard(struct init *init, struct session *session, int status)
 {
     if (!session->reported && report_exit(session, SIGKILL, false) < 0)
         return -1;
-    if (WIFEXITED(status) && guard_keeps_orphans())
-        return report_gone(session);
+    bool is_complete = WIFEXITED(status);
     session->leader = 0;
-    session->is_lost = init->has_lost = true;
+    if (is_complete && !(session->is_marked && guard_has_left(session)))
+        return report_gone(session);
+    session->is_lost = true;
+    session->is_doomed = !is_complete;
+    init->has_doomed |= session->is_doomed;
     return 0;
 }
 
-/* Whoever lost its guard is nobody's and dies. */
+/* Of those whose guard has gone: who was killed, or has ended by itself. */
 static int end_lost(struct init *init)
 {
-    if (guard_kill(init->sessions, init->session_limit, 0))
-        return 0;
-    init->has_lost = false;
-    for (size_t i = 0; i < init->session_limit; i++)
-        if (init->sessions[i].is_lost && init->sessions[i].pid) {
-            init->sessions[i].is_lost = false;
-            if (report_gone(&init->sessions[i]) < 0)
-                return -1;
-        }
+    init->has_doomed = false;
+    for (size_t i = 0; i < init->session_limit; i++) {
+        struct session *session = &init->sessions[i];
+        if (!session->pid || !session->is_lost)
+            continue;
+        bool is_left = session->is_doomed
+                           ? guard_kill(init->sessions, init->session_limit, session) > 0
+                           : guard_has_left(session);
+        init->has_doomed |= is_left && session->is_doomed;
+        if (!is_left && report_gone(session) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -379,7 +391,7 @@ static int reap(struct init *init)
             (void)kill(pid, SIGCONT); /* who has its uid may stop a guard, but not for long */
         if (!session || WIFSTOPPED(status))
             continue;
-        if (session->is_guarded && !session->is_lost) {
+        if (session->is_guarded) {
             if (end_guard(init, session, status) < 0)
                 return -1;
             continue;
@@ -446,16 +458,17 @@ static int serve(struct init *init, int children)
     struct pollfd watched[2] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
                                 {.fd = children, .events = POLLIN}};
     for (;;) {
-        if (poll(watched, 2, init->has_lost ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
+        if (poll(watched, 2, init->has_doomed ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
             return 1;
-        if (init->has_lost && end_lost(init) < 0)
-            return 0;
-        if (watched[1].revents & POLLIN) {
+        bool has_ended = watched[1].revents & POLLIN;
+        if (has_ended) {
             struct signalfd_siginfo info;
             (void)!read(children, &info, sizeof(info));
             if (reap(init) < 0)
                 return 0;
         }
+        if ((has_ended || init->has_doomed) && end_lost(init) < 0)
+            return 0;
         if (watched[0].revents && serve_message(init) < 0)
             return 0;
     }

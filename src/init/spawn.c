@@ -77,6 +77,9 @@ static int apply_rlimits(const struct child *child)
     for (int i = 0; i < INIT_RLIMITS; i++)
         if (syscall(SYS_prlimit64, 0, i, &wanted[i], NULL) < 0 && !is_as_strict(i, &wanted[i]))
             return -1;
+    const struct init_rlimit mark = {child->stdio->mark, child->stdio->mark};
+    if (child->stdio->mark && syscall(SYS_prlimit64, 0, RLIMIT_DATA, &mark, NULL) < 0)
+        return -1;
     return child->spawn->nice ? setpriority(PRIO_PROCESS, 0, child->spawn->nice) : 0;
 }
 

@@ -116,6 +116,7 @@ static void headers_that_are_none_are_refused(void **state)
         {.type = FRAME_MESSAGE, .length = UINT32_MAX},
         {.type = FRAME_MESSAGE, .channel = 1, .length = sizeof(struct frame_message)},
         {.type = FRAME_END, .channel = 1},
+        {.type = FRAME_COUNTERS, .length = sizeof(struct frame_counters) + 1},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct frame_reader reader = {.message_max = FRAME_REPORT_MAX};

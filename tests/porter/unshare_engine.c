@@ -146,9 +146,11 @@ static void explain(struct container *container, char *ret_text, size_t size)
     (void)snprintf(ret_text, size, "%s", "");
 }
 
-static int artifacts(struct container *container, int *ret_directory, struct hutch_error *err)
+static int artifacts(struct container *container, int *ret_directory,
+                     char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err)
 {
     (void)container;
+    (void)ret_place;
     (void)ret_directory;
     return fail_absent(err);
 }
