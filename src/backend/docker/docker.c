@@ -75,6 +75,10 @@ static int update(struct container *container, const struct hutch_limits *limits
     int status = body.failed ? hutch_fail_nomem(err)
                              : docker_do(container->engine, "POST", path, body.data, err);
     hutch_buf_done(&body);
+    if (status == -HUTCH_E_NOT_FOUND && container->engine->version.is_podman)
+        return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
+                          "this version of podman cannot change the limits of a container that is "
+                          "there; make a new sandbox with them");
     return status;
 }
 

@@ -32,7 +32,6 @@ static int inspect(struct container *container, struct docker_answer *ret_answer
 
 /* ---- ending ---- */
 
-/* One that has ended by itself in this moment is as good as killed. */
 static int kill_all(struct container *container, struct hutch_error *err)
 {
     char path[CONTAINER_PATH_BYTES];
@@ -43,8 +42,7 @@ static int kill_all(struct container *container, struct hutch_error *err)
         container->is_paused = false;
     }
     docker_container_path(container, "/kill?signal=SIGKILL", path, sizeof(path));
-    int status = docker_do(container->engine, "POST", path, NULL, err);
-    return status == -HUTCH_E_CONFLICT ? 0 : status;
+    return docker_do(container->engine, "POST", path, NULL, err);
 }
 
 static int wait_for_end(struct container *container, struct hutch_error *err)
@@ -92,20 +90,31 @@ static void read_usage(struct container *container, struct porter_end *end)
     end->has_cpu = answer.usage.cpu_us > 0;
 }
 
+/* Engines differ in what they say of one that has ended by itself before it could be killed: what
+ * counts is that it has. */
+static int kill_and_wait(struct container *container, struct porter_end *end,
+                         struct hutch_error *err)
+{
+    struct hutch_error refusal = HUTCH_ERROR_INIT;
+    int killed = kill_all(container, &refusal);
+    int status = read_end(container, end, true, err);
+    if (status <= 0)
+        return status;
+    if (killed < 0 && killed != -HUTCH_E_CONFLICT) {
+        *err = refusal;
+        return killed;
+    }
+    status = wait_for_end(container, err);
+    return status < 0 ? status : read_end(container, end, false, err);
+}
+
 int docker_container_end(struct container *container, struct porter_end *ret_end,
                          struct hutch_error *err)
 {
     struct porter_end end = {0};
     if (!hijack_has_ended(container->hijack))
         read_usage(container, &end);
-    int status = kill_all(container, err);
-    if (status == 0)
-        status = read_end(container, &end, true, err);
-    if (status > 0) {
-        status = wait_for_end(container, err);
-        if (status == 0)
-            status = read_end(container, &end, false, err);
-    }
+    int status = kill_and_wait(container, &end, err);
     if (status < 0)
         return status;
     container->has_ended = true;

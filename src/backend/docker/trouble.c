@@ -151,7 +151,9 @@ static enum hutch_code code_of(long status)
  * failures. */
 static enum hutch_code code_meant(long status, const char *message)
 {
-    return strstr(message, "no matching entries in") ? HUTCH_E_NOT_FOUND : code_of(status);
+    bool is_missing =
+        strstr(message, "no matching entries in") || strstr(message, "unknown user error");
+    return is_missing ? HUTCH_E_NOT_FOUND : code_of(status);
 }
 
 int docker_fail_answer(long status, const struct hutch_value *json, const char *text,
