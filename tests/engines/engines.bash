@@ -154,7 +154,8 @@ events_logger = "file"
 END
     export CONTAINERS_CONF=$dir/containers.conf PODMAN_SOCKET=$dir/socket
     podman_words
-    setsid "${PODMAN[@]}" system service --time=0 "unix://$PODMAN_SOCKET" </dev/null >"$dir/log" 2>&1 3>&- &
+    # its conmon leaves a note about memory in the directory where it was started
+    setsid env --chdir="$dir" "${PODMAN[@]}" system service --time=0 "unix://$PODMAN_SOCKET" </dev/null >"$dir/log" 2>&1 3>&- &
     disown $!
     echo $! >"$dir/running"
     await 30 curl --silent --fail --unix-socket "$PODMAN_SOCKET" http://podman/_ping && return 0
