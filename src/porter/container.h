@@ -60,7 +60,9 @@ struct container_ops {
     /* After its end, in every path. keep: it will be started again. */
     int (*release)(struct container *container, bool keep, struct hutch_error *err);
 
-    int (*probe)(const struct hutch_spec *spec, const char *runtime,
+    /* id: of a sandbox whose container is there, perhaps in another engine than a new one's would
+     * be; NULL: none. */
+    int (*probe)(const struct hutch_spec *spec, const char *runtime, const char *id,
                  struct porter_probe *ret_probe);
     int (*remove)(const char *id, struct hutch_error *err);
     int (*sweep)(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err);

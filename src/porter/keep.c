@@ -101,7 +101,9 @@ static int begin(struct keep *keep, const char *backend, struct hutch_error *err
     if (container_order_receive(PORTER_SOCKET_FD, &keep->order, err) < 0 ||
         engine_find(backend, &keep->ops, err) < 0)
         return -(int)err->code;
-    if (keep->ops->probe(keep->order.spec, keep->order.runtime, &probe) < 0 || probe.error.code) {
+    const char *id = keep->order.is_there ? keep->order.id : NULL;
+    if (keep->ops->probe(keep->order.spec, keep->order.runtime, id, &probe) < 0 ||
+        probe.error.code) {
         *err = probe.error;
         return -(int)err->code;
     }

@@ -18,7 +18,7 @@ static int probe(const struct container_ops *ops, const char *runtime, struct hu
     struct hutch_spec *spec = NULL;
     if (hutch_spec_new(&spec, err) < 0)
         return -(int)err->code;
-    (void)!ops->probe(spec, runtime, &found); /* what failed is in it */
+    (void)!ops->probe(spec, runtime, NULL, &found); /* what failed is in it */
     hutch_spec_free(spec);
     return hutch_write_all(STDOUT_FILENO, &found, sizeof(found)) == 0
                ? 0

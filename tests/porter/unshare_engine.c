@@ -165,8 +165,10 @@ static int release(struct container *container, bool keep, struct hutch_error *e
     return 0;
 }
 
-static int probe(const struct hutch_spec *spec, const char *runtime, struct porter_probe *ret_probe)
+static int probe(const struct hutch_spec *spec, const char *runtime, const char *id,
+                 struct porter_probe *ret_probe)
 {
+    (void)id;
     (void)spec;
     (void)runtime;
     *ret_probe = (struct porter_probe){.enforces = ~(hutch_promise_set)0};

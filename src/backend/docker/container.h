@@ -55,7 +55,7 @@ int docker_container_stats(struct container *container, struct porter_answer *re
                            struct hutch_error *err) HUTCH_MUST_CHECK;
 
 /* whole.c: of the engine as a whole. */
-int docker_probe(const struct hutch_spec *spec, const char *runtime,
+int docker_probe(const struct hutch_spec *spec, const char *runtime, const char *id,
                  struct porter_probe *ret_probe);
 int docker_sweep(bool dry_run, hutch_gc_fn on_item, void *userdata,
                  struct hutch_error *err) HUTCH_MUST_CHECK;

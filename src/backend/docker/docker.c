@@ -86,10 +86,13 @@ static int remove_by_id(const char *id, struct hutch_error *err)
 {
     hutch_cleanup(docker_engine_freep) struct docker_engine *engine = NULL;
     char name[64];
-    if (docker_engine_open(&engine, err) < 0)
+    if (docker_engine_open(&engine, id, err) < 0)
         return -(int)err->code;
     (void)snprintf(name, sizeof(name), "hutch-%s", id);
-    return docker_container_remove(engine, name, err);
+    if (docker_container_remove(engine, name, err) < 0)
+        return -(int)err->code;
+    docker_endpoint_forget(id);
+    return 0;
 }
 
 const struct container_ops docker_container_ops = {

@@ -91,7 +91,7 @@ int docker_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *e
     struct docker_facts facts;
     char detail[200];
     (void)err;
-    if (docker_engine_open(&engine, &failure) < 0 ||
+    if (docker_engine_open(&engine, NULL, &failure) < 0 ||
         docker_facts_ask(engine, &facts, &failure) < 0) {
         tell_failure(&doctor, &failure);
         return 0;

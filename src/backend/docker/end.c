@@ -206,6 +206,8 @@ int docker_container_release(struct container *container, bool keep, struct hutc
     int status = 0;
     if (container->is_made && !keep)
         status = docker_container_remove(container->engine, container->name, err);
+    if (container->is_made && !keep && status == 0)
+        docker_endpoint_forget(container->name + strlen("hutch-"));
     docker_container_free(container);
     return status;
 }

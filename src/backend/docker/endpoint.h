@@ -25,6 +25,13 @@ struct docker_endpoint {
 int docker_endpoint_find(struct docker_endpoint *ret_endpoint,
                          struct hutch_error *err) HUTCH_MUST_CHECK;
 
+/* endpoint_kept.c: of the sandbox with this id, as it was when that was made; and else as above. */
+int docker_endpoint_recall(struct docker_endpoint *ret_endpoint, const char *id,
+                           struct hutch_error *err) HUTCH_MUST_CHECK;
+int docker_endpoint_keep(const struct docker_endpoint *endpoint, const char *id,
+                         struct hutch_error *err) HUTCH_MUST_CHECK;
+void docker_endpoint_forget(const char *id);
+
 /* ---- between the files of this part ---- */
 
 /* "tcp://far:2376" into socket and url. */

@@ -14,15 +14,17 @@
 
 enum { CONNECT_SECONDS = 15, USUAL_SECONDS = 60, BUFFER_BYTES = 256 << 10 };
 
-int docker_engine_open(struct docker_engine **ret_engine, struct hutch_error *err)
+int docker_engine_open(struct docker_engine **ret_engine, const char *id, struct hutch_error *err)
 {
     struct docker_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return hutch_fail_nomem(err);
     engine->keeper_fd = engine->busy_fd = HUTCH_NO_FD;
-    if (docker_endpoint_find(&engine->endpoint, err) < 0) {
+    int status = id ? docker_endpoint_recall(&engine->endpoint, id, err)
+                    : docker_endpoint_find(&engine->endpoint, err);
+    if (status < 0) {
         free(engine);
-        return -(int)err->code;
+        return status;
     }
     engine->easy = curl_easy_init();
     if (!engine->easy) {

@@ -25,7 +25,9 @@ struct docker_engine {
     char problem[CURL_ERROR_SIZE];
 };
 
-int docker_engine_open(struct docker_engine **ret_engine, struct hutch_error *err) HUTCH_MUST_CHECK;
+/* The engine that has this sandbox; NULL: the one that is to be used. */
+int docker_engine_open(struct docker_engine **ret_engine, const char *id,
+                       struct hutch_error *err) HUTCH_MUST_CHECK;
 void docker_engine_free(struct docker_engine *engine);
 void docker_engine_freep(struct docker_engine **engine);
 

@@ -214,6 +214,8 @@ static int start(struct container *container, const struct porter_order *order,
     note_time(container);
     int status =
         order->is_there ? find_again(container, &plan, err) : make(container, &plan, &image, err);
+    if (status == 0 && !order->is_there && !order->one_shot)
+        status = docker_endpoint_keep(&container->engine->endpoint, order->id, err);
     if (status == 0)
         status = copy_in(container, &plan, err);
     return status == 0 ? attach_and_start(container, err) : status;
@@ -238,7 +240,7 @@ int docker_container_start(const struct porter_order *order, struct container **
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
     container->artifacts_most =
         (struct docker_most){hutch_spec_disk_bytes(order->spec), order->spec->limits.inodes};
-    int status = docker_engine_open(&container->engine, err);
+    int status = docker_engine_open(&container->engine, order->is_there ? order->id : NULL, err);
     if (status == 0) {
         container->engine->keeper_fd = docker_keeper_socket();
         status = start(container, order, err);

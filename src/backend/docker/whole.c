@@ -7,13 +7,14 @@
 #include "backend/docker/facts.h"
 #include "util/own.h"
 
-int docker_probe(const struct hutch_spec *spec, const char *runtime, struct porter_probe *ret_probe)
+int docker_probe(const struct hutch_spec *spec, const char *runtime, const char *id,
+                 struct porter_probe *ret_probe)
 {
     hutch_cleanup(docker_engine_freep) struct docker_engine *engine = NULL;
     struct porter_probe probe = {.error = HUTCH_ERROR_INIT};
     struct docker_facts facts;
     (void)spec, (void)runtime;
-    if (docker_engine_open(&engine, &probe.error) == 0 &&
+    if (docker_engine_open(&engine, id, &probe.error) == 0 &&
         docker_facts_recall(engine, &facts, &probe.error) == 0) {
         bool is_near = docker_is_near(engine);
         probe.enforces = docker_facts_promises(&facts, is_near, probe.why, sizeof(probe.why));
@@ -37,7 +38,10 @@ static int sweep_one(struct docker_engine *engine, const struct hutch_value *ite
     (void)snprintf(what, sizeof(what), "hutch-%.33s", id);
     if (on_item)
         on_item(userdata, "container", what);
-    return dry_run ? 0 : docker_container_remove(engine, container, err);
+    if (dry_run)
+        return 0;
+    docker_endpoint_forget(id);
+    return docker_container_remove(engine, container, err);
 }
 
 int docker_sweep(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err)
@@ -45,7 +49,7 @@ int docker_sweep(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch
     hutch_cleanup(docker_engine_freep) struct docker_engine *engine = NULL;
     struct docker_answer answer = DOCKER_ANSWER_INIT;
     struct hutch_buf path = HUTCH_BUF(1024);
-    if (docker_engine_open(&engine, err) < 0)
+    if (docker_engine_open(&engine, NULL, err) < 0)
         return -(int)err->code;
     hutch_buf_puts(&path, "/containers/json?all=1&filters=");
     docker_add_escaped(&path, "{\"label\":[\"" OWNER_LABEL_OWNER "\"]}");

@@ -57,11 +57,13 @@ static hutch_promise_set layer_enforces(const struct hutch_spec *spec, char *why
     return HUTCH_PROMISE_BIT(DISK) | HUTCH_PROMISE_BIT(INODES);
 }
 
-int oci_probe(const struct hutch_spec *spec, const char *name, struct porter_probe *ret_probe)
+int oci_probe(const struct hutch_spec *spec, const char *name, const char *id,
+              struct porter_probe *ret_probe)
 {
     const struct oci_runtime *runtime;
     struct cgroup_layout layout;
     char path[128];
+    (void)id;
     *ret_probe = (struct porter_probe){0};
     if (!identity_is_privileged())
         return hutch_fail(&ret_probe->error, HUTCH_E_PERMISSION, 0,

@@ -100,7 +100,8 @@ struct hutch_limits oci_limits(const struct oci_runtime *runtime,
                                const struct hutch_limits *limits);
 
 /* check.c */
-int oci_probe(const struct hutch_spec *spec, const char *name, struct porter_probe *ret_probe);
+int oci_probe(const struct hutch_spec *spec, const char *name, const char *id,
+              struct porter_probe *ret_probe);
 int oci_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *err);
 /* The last line that says something. */
 void oci_last_line(const char *said, char *line, size_t size);
