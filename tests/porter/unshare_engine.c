@@ -149,6 +149,7 @@ static void explain(struct container *container, char *ret_text, size_t size)
 static int artifacts(struct container *container, int *ret_directory,
                      char ret_place[PORTER_PLACE_BYTES], struct hutch_error *err)
 {
+    ret_place[0] = '\0';
     (void)container;
     (void)ret_place;
     (void)ret_directory;
