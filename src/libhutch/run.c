@@ -94,8 +94,13 @@ int hutch_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *er
 
 int hutch_gc(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err)
 {
-    for (size_t i = 0; hutch_backends[i]; i++)
-        if (hutch_backends[i]->gc(dry_run, on_item, userdata, err) < 0)
-            return -(int)err->code;
-    return 0;
+    struct hutch_error first = HUTCH_ERROR_INIT; /* one engine's absence is not another's */
+    for (size_t i = 0; hutch_backends[i]; i++) {
+        struct hutch_error failure = HUTCH_ERROR_INIT;
+        if (hutch_backends[i]->gc(dry_run, on_item, userdata, &failure) < 0 && !first.code)
+            first = failure;
+    }
+    if (first.code && err)
+        *err = first;
+    return -(int)first.code;
 }
