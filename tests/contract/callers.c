@@ -173,9 +173,8 @@ static void descriptors_that_are_inherited_do_not_get_in(void **state)
         fds[i] = open("/", O_RDONLY | O_DIRECTORY); // NOLINT: inherited on purpose
         assert_true(fds[i] >= 0);
     }
-    struct hutch_result *result =
-        contract_run(contract_spec("ls /proc/self/fd | tr '\\n' ' '"), NULL);
-    assert_output(&result->out, "0 1 2 3 ");
+    struct hutch_result *result = contract_run(contract_spec("cd /proc/self/fd && echo *"), NULL);
+    assert_output(&result->out, "0 1 2 3\n");
     hutch_result_free(result);
     for (size_t i = 0; i < COUNT(fds); i++)
         assert_int_equal(close(fds[i]), 0);
@@ -216,7 +215,9 @@ static void no_descriptor_leaks(void **state)
 /* In a process of its own, which has none of the three. */
 static int run_without_stdio(void)
 {
-    static const char *const command[] = {"sh", "-c", "echo out; echo err >&2; ls /proc/self/fd"};
+    static const char *const command[] = {"sh", "-c",
+                                          "echo out; echo err >&2; cd /proc/self/fd; "
+                                          "for f in *; do echo $f; done"};
     struct hutch_error err = HUTCH_ERROR_INIT;
     struct hutch_spec *spec = NULL;
     struct hutch_result *result = NULL;
@@ -290,10 +291,13 @@ static void the_callers_umask_and_blocked_signals_do_not_get_in(void **state)
     struct hutch_result *result = contract_run(
         contract_spec("umask; awk '/^Sig(Blk|Ign)/ {print $2}' /proc/self/status; kill -TERM $$"),
         NULL);
+    const char *runtime = contract_field("runtime");
+    bool is_silent = runtime && !strcmp(runtime, "runsc"); /* gVisor does not tell of signals */
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
     (void)umask(mask);
     assert_reason(result, HUTCH_REASON_SIGNALED, 128 + SIGTERM);
-    assert_output(&result->out, "0022\n0000000000000000\n0000000000000000\n");
+    assert_output(&result->out,
+                  is_silent ? "0022\n" : "0022\n0000000000000000\n0000000000000000\n");
     hutch_result_free(result);
 }
 

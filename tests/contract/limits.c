@@ -65,7 +65,7 @@ static void an_idle_timeout_counts_from_the_last_output(void **state)
 static void *cancel_later(void *userdata)
 {
     const uint64_t one = 1;
-    (void)usleep(500000);
+    (void)usleep(1500000);
     (void)!write(*(int *)userdata, &one, sizeof(one));
     return NULL;
 }

@@ -223,7 +223,8 @@ static int oci_stats(struct container *container, struct porter_answer *ret_answ
     return 0;
 }
 
-/* Its counters are final when nobody is left in its groups. */
+/* Its counters are final when nobody is left in its groups. But for the processes that were
+ * refused: killing refuses some itself. */
 static int oci_end(struct container *container, struct porter_end *ret_end, struct hutch_error *err)
 {
     *ret_end = (struct porter_end){0};
@@ -231,11 +232,11 @@ static int oci_end(struct container *container, struct porter_end *ret_end, stru
     struct cgroup_events events = {0};
     if (!keeper)
         return 0;
+    ret_end->pids_refused = cgroup_counter(&keeper->cgroup, CGROUP_PIDS_REFUSED);
     int status = oci_groups_kill(container, err);
     read_usage(container, &ret_end->usage, &events);
     disk_look(keeper);
     ret_end->oom_kills = events.oom_kills;
-    ret_end->pids_refused = events.pids_refused;
     ret_end->disk_full = keeper->disk_full;
     ret_end->has_cpu = keeper->cgroup.count > 0;
     return status;
