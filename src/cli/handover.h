@@ -9,8 +9,7 @@
 
 #include "hutch/error.h"
 
-/* Was it started to be a porter, which only the complete one can be? Then this is its exit status.
- */
+/* Was it started to be a porter? Then this is its exit status. */
 bool cli_is_porter(int argc, char *const *argv, int *ret_status);
 /* Returns 0 when this program can do the call itself; does not return when it handed it over. */
 int cli_handover(char **argv, struct hutch_error *err);

@@ -3,15 +3,9 @@
 
 #include <string.h>
 
-static const struct container_ops *const engines[] = {
-    &docker_container_ops,
-    &oci_container_ops,
-    NULL,
-};
-
 int engine_find(const char *backend, const struct container_ops **ret_ops, struct hutch_error *err)
 {
-    for (const struct container_ops *const *engine = engines; *engine; engine++)
+    for (const struct container_ops *const *engine = porter_engines; *engine; engine++)
         if (!strcmp((*engine)->backend, backend)) {
             *ret_ops = *engine;
             return 0;

@@ -4,6 +4,9 @@
 
 #include "porter/container.h"
 
+/* Those that this program has, NULL-terminated. */
+extern const struct container_ops *const porter_engines[];
+
 /* The engine of this backend. */
 int engine_find(const char *backend, const struct container_ops **ret_ops,
                 struct hutch_error *err) HUTCH_MUST_CHECK;

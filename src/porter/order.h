@@ -2,11 +2,12 @@
 /* What a keeper and its porter say to each other.
  *
  * A porter is a process that makes one container in an engine (Docker, an OCI runtime), lives as
- * long as it and takes it away. It is the complete program under the name PORTER_NAME, so that
- * neither the library nor the small program loads a network library. To its keeper it looks like
- * PID 1: the keeper's messages go in at PORTER_SOCKET_FD, PID 1's reports come out there. When the
- * keeper dies the porter reads end-of-file and ends the container; when the porter dies, PID 1
- * reads end-of-file and ends itself, and what the engine keeps is found by its labels.
+ * long as it and takes it away. It is a hutch program under the name PORTER_NAME: the complete one
+ * where an engine is spoken to over a network library, which neither the library nor the small
+ * program loads, and the small one otherwise. To its keeper it looks like PID 1: the keeper's
+ * messages go in at PORTER_SOCKET_FD, PID 1's reports come out there. When the keeper dies the
+ * porter reads end-of-file and ends the container; when the porter dies, PID 1 reads end-of-file
+ * and ends itself, and what the engine keeps is found by its labels.
  *
  * Both are built together: structs travel as they are. */
 #ifndef HUTCH_PORTER_ORDER_H

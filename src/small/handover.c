@@ -10,6 +10,7 @@
 
 #include "cli/output.h"
 #include "cli/spec_file.h"
+#include "porter/porter.h"
 
 /* Where the complete program is, seen from this one: beside it in a build tree, in libexec when
  * installed. */
@@ -62,10 +63,10 @@ static bool needs_full(char **argv)
 
 bool cli_is_porter(int argc, char *const *argv, int *ret_status)
 {
-    (void)argc;
-    (void)argv;
-    (void)ret_status;
-    return false;
+    if (!porter_is_called(argc, argv))
+        return false;
+    *ret_status = porter_main(argc, argv);
+    return true;
 }
 
 int cli_handover(char **argv, struct hutch_error *err)

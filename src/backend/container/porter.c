@@ -33,7 +33,7 @@ static int fail_start(int failed, const char *program, struct hutch_error *err)
 {
     if (failed == ENOENT)
         return hutch_fail(err, HUTCH_E_UNAVAILABLE, failed,
-                          "backends docker and oci need the program 'hutch-full' beside 'hutch' or "
+                          "backend docker needs the program 'hutch-full' beside 'hutch' or "
                           "in libexec/hutch, and it is not there; build or install hutch again");
     return hutch_fail_errno(err, failed, "start a porter with '%s' (HUTCH_PROGRAM names another)",
                             program);
@@ -45,7 +45,9 @@ static int spawn(char *const *argv, const struct given *given, size_t count, pid
     char *environment[HUTCH_PROGRAM_VARIABLES];
     char buffer[PATH_MAX];
     posix_spawn_file_actions_t actions;
-    const char *program = hutch_program_complete(buffer);
+    /* an OCI runtime is called, not spoken to: no network library has to be loaded for it */
+    const char *program =
+        !strcmp(argv[2], "oci") ? hutch_program_path(buffer) : hutch_program_complete(buffer);
     if (posix_spawn_file_actions_init(&actions) != 0)
         return hutch_fail_nomem(err);
     for (int fd = 0; fd <= STDERR_FILENO; fd++)

@@ -165,6 +165,8 @@ int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
 /* The one command of a run. */
 int keeper_send_command(struct keeper *keeper, struct hutch_error *err);
+/* hutch-init, as a file. */
+const void *program_init(size_t *ret_length);
 /* A program of hutch's own in a sealed memory file. */
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
 int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,

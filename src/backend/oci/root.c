@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "backend/oci/oci.h"
-#include "init/init_image.h"
 #include "util/fs.h"
 #include "util/own.h"
 #include "util/state_dir.h"
@@ -48,8 +47,10 @@ static const char *choose_place(void)
 
 static int write_program(const struct oci_place *place, struct hutch_error *err)
 {
+    size_t length = 0;
+    const void *image = program_init(&length);
     hutch_autofd int fd = open(place->program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
-    if (fd < 0 || hutch_write_all(fd, hutch_init_image, sizeof(hutch_init_image)) < 0)
+    if (fd < 0 || hutch_write_all(fd, image, length) < 0)
         return hutch_fail_errno(err, errno, "write '%s'", place->program);
     return 0;
 }
