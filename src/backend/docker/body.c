@@ -64,8 +64,8 @@ static void write_ulimits(struct hutch_json_out *out, const struct docker_plan *
     uint64_t files = plan->spec->limits.open_files;
     hutch_json_open(out, "Ulimits", '[');
     write_ulimit(out, "nofile", files > OWN_FILES ? files : OWN_FILES);
-    /* 1 and not 0: where the engine's machine pipes core dumps into a program, the kernel stops only
-     * at 1, and hutch-init could not raise it (src/init/guest_order.c) */
+    /* 1 and not 0: where the engine's machine pipes core dumps into a program, the kernel stops
+     * only at 1, and hutch-init could not raise it (src/init/guest_order.c) */
     write_ulimit(out, "core", 1);
     if (plan->is_podman)
         write_ulimit(out, "nproc", PODMAN_PROCESSES);

@@ -5,6 +5,7 @@
 
 #include "backend/docker/container.h"
 #include "backend/docker/facts.h"
+#include "backend/docker/state.h"
 #include "util/own.h"
 
 int docker_probe(const struct hutch_spec *spec, const char *runtime, const char *id,
@@ -51,6 +52,8 @@ int docker_sweep(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch
     struct hutch_buf path = HUTCH_BUF(1024);
     if (docker_engine_open(&engine, NULL, err) < 0)
         return -(int)err->code;
+    if (!dry_run)
+        docker_state_sweep();
     hutch_buf_puts(&path, "/containers/json?all=1&filters=");
     docker_add_escaped(&path, "{\"label\":[\"" OWNER_LABEL_OWNER "\"]}");
     int status = docker_get(engine, path.data, &answer, err);

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# How files get into a container and out of it, where the engine is on this host and where it is not.
+
+load ../lib
+load ../integration/words
+load engines
+
+setup_file() {
+    engines_setup
+    dockerd_start
+    engine_images
+}
+teardown_file() { engines_stop; }
+
+setup() {
+    setup_world
+    use_docker
+    mkdir -p "$WORK/tree/sub"
+    echo kept >"$WORK/tree/kept"
+    echo gone >"$WORK/tree/gone"
+    echo old >"$WORK/tree/sub/file"
+    chmod 700 "$WORK/tree"
+    chmod 600 "$WORK/tree/kept"
+}
+teardown() {
+    local status=0
+    use_docker
+    teardown_world || status=1
+    nothing_left_in_engines || status=1
+    return $status
+}
+
+changes='rm gone; echo new >sub/file; mkdir more; echo more >more/file; ln -s /etc/shadow link; chmod 640 kept; cat kept'
+
+changed_as_it_should_be() { # OWNER
+    same "what was said" kept "$(cat "$WORK/out" "$WORK/said")"
+    [ ! -e "$WORK/tree/gone" ]
+    same "changed" new "$(cat "$WORK/tree/sub/file")"
+    same "added" more "$(cat "$WORK/tree/more/file")"
+    same "link" /etc/shadow "$(readlink "$WORK/tree/link")"
+    same "mode" 640 "$(stat -c %a "$WORK/tree/kept")"
+    same "owners" "$1" "$(find "$WORK/tree" -printf '%U\n' | sort -u)"
+}
+
+@test "a writable workspace of root's is copied in, and what was changed comes back as root's" {
+    engine_run --workspace "$WORK/tree" -- sh -c "$changes"
+    changed_as_it_should_be 0
+}
+
+@test "a writable workspace of somebody else is mounted, and the command is that user" {
+    chown -R 1234:1234 "$WORK/tree"
+    chmod 755 "$WORK" "$BATS_TEST_TMPDIR"
+    engine_run --workspace "$WORK/tree" -- sh -c "id -u >&2; $changes"
+    same "user" 1234 "$(cat "$WORK/said")"
+    : >"$WORK/said"
+    changed_as_it_should_be 1234
+}
+
+@test "an engine that is far away gets copies, and they come back" {
+    use_docker_tls
+    engine_run --workspace "$WORK/tree" -- sh -c "$changes"
+    changed_as_it_should_be 0
+    engine_run --mount "$WORK/tree:/data" -- true
+    fails_with "--workspace"
+}
+
+@test "a read-only workspace can be read and nothing else, here and far away" {
+    for where in use_docker use_docker_tls; do
+        $where
+        engine_run --workspace "$WORK/tree:ro" -- sh -c 'cat kept sub/file; echo x >new || rm -f kept || echo y >>kept'
+        same "status" 1 "$status"
+        same "read" "kept old" "$(tr '\n' ' ' <"$WORK/out" | sed 's/ $//')"
+        same "files" "gone kept sub" "$(cd "$WORK/tree" && echo *)"
+    done
+}
+
+@test "overlay and copy leave the directory as it is" {
+    for mode in overlay copy; do
+        engine_run --workspace "$WORK/tree:$mode" -- sh -c "$changes"
+        same "read" kept "$(cat "$WORK/out")"
+        same "there" "gone kept old" "$(cat "$WORK/tree/gone" "$WORK/tree/kept" "$WORK/tree/sub/file" | tr '\n' ' ' | sed 's/ $//')"
+        [ ! -e "$WORK/tree/more" ]
+    done
+}
+
+@test "what somebody changes meanwhile is left alone, and told" {
+    (
+        await 20 test -s "$WORK/out"
+        sleep 0.1
+        echo mine >"$WORK/tree/sub/file"
+    ) 3>&- &
+    engine_run --workspace "$WORK/tree" -- sh -c 'echo theirs >sub/file; echo x; sleep 3; cat sub/file'
+    wait
+    same "what was said" "x theirs " "$(tr '\n' ' ' <"$WORK/out")"
+    same "the file" mine "$(cat "$WORK/tree/sub/file")"
+    grep -q "'sub/file' was changed" "$WORK/said"
+}
+
+@test "artifacts come out, here and far away, and nothing of them stays behind" {
+    for where in use_docker use_docker_tls; do
+        $where
+        rm -rf "$WORK/art" && mkdir "$WORK/art"
+        engine_run --artifacts "$WORK/art" -- sh -c 'echo made >/artifacts/file; ln -s /etc/shadow /artifacts/link'
+        same "made" made "$(cat "$WORK/art/file")"
+        same "link" /etc/shadow "$(readlink "$WORK/art/link")"
+        same "left" "" "$(find "$HUTCH_HOME/lib" -name '.fetched-*')"
+    done
+}
+
+@test "an image that hutch has is given to an engine that has it not" {
+    hutch image import "$(busybox_tar)" hutch-test/own:1
+    engine_run --image hutch-test/own:1 --pull never -- echo given
+    same "what it said" given "$(cat "$WORK/out" "$WORK/said")"
+    docker_cli rmi hutch-test/own:1 >/dev/null
+    hutch image rm hutch-test/own:1
+    rm -rf "$HUTCH_HOME/lib/images"
+}
+
+@test "a sandbox that stays knows its engine, whatever the variables say later" {
+    hutch create --backend docker --image "$IMAGE" --allow-missing all --name box
+    unset DOCKER_HOST
+    hutch stop box
+    hutch start box
+    same "what it said" on "$(hutch exec box -- echo on)"
+    hutch stop box
+    hutch rm box
+    use_docker
+    same "containers" "" "$(docker_cli ps --all --quiet)"
+}
