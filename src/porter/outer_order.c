@@ -146,7 +146,7 @@ static struct channel *open_channel(struct outer *outer, struct frame_parts *par
 
 static int add_stdio(struct outer *outer, struct order *order, struct frame_parts *parts)
 {
-    int originals[STDIO_COUNT];
+    int originals[STDIO_COUNT] = {-1, -1, -1};
     for (uint32_t i = 0; i < STDIO_COUNT; i++) {
         struct stat info;
         int *fd = next_fd(order);

@@ -42,7 +42,7 @@ static int make_room(struct tunnel *tunnel)
     if (tunnel->count < tunnel->capacity)
         return 0;
     size_t capacity = tunnel->capacity ? tunnel->capacity * 2 : 32;
-    struct channel **more = realloc(tunnel->channels, capacity * sizeof(*more));
+    struct channel **more = realloc(tunnel->channels, capacity * sizeof(struct channel *));
     if (!more)
         return -1;
     tunnel->channels = more;

@@ -146,12 +146,12 @@ static size_t count_of(const char *const *texts)
     return count;
 }
 
-static void build(const struct command *command, struct hutch_buf *blob)
+static void build(const struct box *box, const struct command *command, struct hutch_buf *blob)
 {
     static const char *const usual[] = {"PATH=/usr/bin:/bin", "TERM=xterm", NULL};
     const char *const *env = command->env ? command->env : usual;
-    struct init_spawn spawn = {.uid = 1000,
-                               .gid = 1000,
+    struct init_spawn spawn = {.uid = box->ready.uid,
+                               .gid = box->ready.gid,
                                .set_groups = 1,
                                .terminal = command->terminal,
                                .rows = command->rows,
@@ -186,7 +186,7 @@ uint32_t box_spawn(struct box *box, const struct command *command)
     hutch_autofd int memfd = -1;
     int fds[8];
     size_t count = 0;
-    build(command, &blob);
+    build(box, command, &blob);
     bool is_long = blob.length > INIT_INLINE_BYTES;
     if (is_long) {
         memfd = blob_to_memfd(&blob, &err);

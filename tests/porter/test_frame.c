@@ -303,7 +303,7 @@ static void leave_is_given_as_the_reader_reads(void **state)
         read_bytes += got > 0 ? (uint64_t)got : 0;
         channel_write(channel, &world.tunnel.out);
     }
-    assert_true(total > 10 * FRAME_WINDOW);
+    assert_true(total > UINT64_C(10) * FRAME_WINDOW);
     assert_true(read_bytes + FRAME_WINDOW + (64u << 10) >= total);
     assert_int_equal(take(&world, FRAME_CLOSE, 1, NULL, 0), 0);
     assert_true(channel->target >= 0); /* something is still waiting */

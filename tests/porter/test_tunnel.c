@@ -223,6 +223,48 @@ static void one_command_is_killed_to_the_last_process(void **state)
     (void)close(back[0]);
 }
 
+static bool is_gone(struct box *where, uint32_t session, int patience_ms)
+{
+    struct pollfd ready = {where->socket, POLLIN, 0};
+    int fd;
+    if (poll(&ready, 1, patience_ms) != 1)
+        return false;
+    struct init_message report = box_hear(where, &fd);
+    assert_int_equal(report.type, INIT_GONE);
+    assert_int_equal(report.session, session);
+    return true;
+}
+
+/* What a command leaves behind lives on, whoever else is killed, and dies when it is its turn. */
+static void a_daemon_belongs_to_its_command(void **state)
+{
+    (void)state;
+    const char *const leaves[] = {"sh", "-c", "setsid sleep 781 & (env -i sleep 782 &); sleep 0.1",
+                                  NULL};
+    const char *const victim[] = {"sh", "-c", "(setsid sleep 783 &); sleep 784", NULL};
+    const char count[] = "ps ax | grep -c 'sleep 78[1-4]$'; true";
+    const struct command first = {.argv = leaves, .fds = {-1, -1, -1}};
+    const struct command second = {.argv = victim, .fds = {-1, -1, -1}};
+    char output[64];
+    uint32_t daemon = box_spawn(&box, &first);
+    box_expect(&box, INIT_SPAWNED, daemon, NULL);
+    box_expect(&box, INIT_EXITED, daemon, NULL);
+    uint32_t killed = box_spawn(&box, &second);
+    box_expect(&box, INIT_SPAWNED, killed, NULL);
+    (void)usleep(100000);
+    box_send(&box, INIT_KILL, killed, 0);
+    box_expect(&box, INIT_EXITED, killed, NULL);
+    for (int i = 0; i < 100 && !is_gone(&box, killed, 20); i++)
+        box_send(&box, INIT_KILL, killed, 0);
+    assert_int_equal(box_run(&box, count, output, sizeof(output)), 0);
+    assert_string_equal(output, "2\n");
+    box_send(&box, INIT_KILL, daemon, 0);
+    for (int i = 0; i < 100 && !is_gone(&box, daemon, 20); i++)
+        box_send(&box, INIT_KILL, daemon, 0);
+    assert_int_equal(box_run(&box, count, output, sizeof(output)), 0);
+    assert_string_equal(output, "0\n");
+}
+
 static void a_long_environment_arrives(void **state)
 {
     (void)state;
@@ -403,6 +445,7 @@ int main(void)
         cmocka_unit_test(output_nobody_reads_ends_its_writer),
         cmocka_unit_test(a_signal_reaches_its_command),
         cmocka_unit_test(one_command_is_killed_to_the_last_process),
+        cmocka_unit_test(a_daemon_belongs_to_its_command),
         cmocka_unit_test(a_long_environment_arrives),
         cmocka_unit_test(a_program_travels),
         cmocka_unit_test(a_terminal_is_one),

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The smallest engine there is: unshare(1) makes the namespaces, and hutch-init's standard streams
- * are two pipes. What it does not have (images, limits) it says so. */
+ * are two pipes. What it does not have (images, limits) it says so.
+ *
+ * HUTCH_TEST_ENGINE=plain makes no namespaces: hutch-init is not PID 1. HUTCH_TEST_ENGINE=gvisor
+ * has a kernel that knows no subreapers, as gVisor's of old. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,11 +27,39 @@ struct container {
     int from;
 };
 
+static bool is_called(const char *name)
+{
+    const char *wanted = getenv("HUTCH_TEST_ENGINE");
+    return wanted && !strcmp(wanted, name);
+}
+
+static void refuse_subreapers(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_CHILD_SUBREAPER, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = HUTCH_COUNT(filter), .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+        _exit(96);
+}
+
 static void execute(int in, int out)
 {
     const char *init = getenv("HUTCH_TEST_INIT");
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
         _exit(98);
+    if (is_called("plain")) {
+        (void)execlp(init ? init : "", "hutch-init", CONTAINER_GUEST_WORD, NULL);
+        _exit(97);
+    }
+    if (is_called("gvisor"))
+        refuse_subreapers();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it stands for an engine that notices */
     (void)execlp("unshare", "unshare", "--user", "--map-user=1000", "--map-group=1000", "--pid",
                  "--fork", "--mount-proc", "--kill-child", "--", init ? init : "",
