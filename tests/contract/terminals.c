@@ -67,13 +67,18 @@ static void a_run_has_a_terminal_of_the_callers_size(void **state)
     hutch_result_free(result);
 }
 
-static void keys_are_signals_and_the_end_of_input(void **state)
+/* gVisor of 2022 takes Control-C and Control-D for ordinary characters. */
+static bool has_keys(void)
 {
     const char *runtime = contract_field("runtime");
-    /* gVisor of 2022 does not hear an end of input on an empty line */
-    bool is_deaf = runtime && !strcmp(runtime, "runsc");
-    struct hutch_result *result =
-        run_on_terminal(is_deaf ? "head -n 1; echo after" : "cat; echo after", "line\n" CONTROL_D);
+    return !runtime || strcmp(runtime, "runsc") != 0;
+}
+
+static void keys_are_signals_and_the_end_of_input(void **state)
+{
+    if (!has_keys())
+        skip();
+    struct hutch_result *result = run_on_terminal("cat; echo after", "line\n" CONTROL_D);
     (void)state;
     assert_reason(result, HUTCH_REASON_EXITED, 0);
     assert_contains(&result->out, "after\r\n");
@@ -107,9 +112,11 @@ static void an_exec_has_a_terminal_of_the_callers_size(void **state)
     assert_contains(&result->out, "33 77\r\n");
     assert_contains(&result->out, "got words\r\n");
     hutch_result_free(result);
-    result = exec_on_terminal(box, "trap 'exit 5' INT; while :; do sleep 0.1; done", CONTROL_C);
-    assert_true(result->exit_code == 5 || result->exit_code == 128 + SIGINT);
-    hutch_result_free(result);
+    if (has_keys()) {
+        result = exec_on_terminal(box, "trap 'exit 5' INT; while :; do sleep 0.1; done", CONTROL_C);
+        assert_true(result->exit_code == 5 || result->exit_code == 128 + SIGINT);
+        hutch_result_free(result);
+    }
     box_destroy(box);
 }
 
