@@ -24,9 +24,10 @@ uint64_t docker_sum(const void *data, size_t length)
 
 int docker_state(char ret_directory[STATE_BYTES], struct hutch_error *err)
 {
-    if (state_directory("lib", ret_directory, STATE_BYTES - sizeof("/docker"), err) < 0)
+    char lib[STATE_BYTES - sizeof("/docker")];
+    if (state_directory("lib", lib, sizeof(lib), err) < 0)
         return -(int)err->code;
-    (void)strcat(ret_directory, "/docker");
+    (void)snprintf(ret_directory, STATE_BYTES, "%s/docker", lib);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "util/remove_tree.h"
 #include "util/state_dir.h"
 
-#define OLD_SECONDS (24 * 3600)
+#define OLD_SECONDS 86400
 
 /* A run whose container mounts the file has had its day: the kernel keeps what is mounted, and the
  * next one writes it again. */
