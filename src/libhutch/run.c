@@ -86,6 +86,9 @@ int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *opt
 
 int hutch_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *err)
 {
+    struct hutch_error scratch = HUTCH_ERROR_INIT;
+    if (!err)
+        err = &scratch;
     for (size_t i = 0; hutch_backends[i]; i++)
         if (hutch_backends[i]->doctor(on_check, userdata, err) < 0)
             return -(int)err->code;
