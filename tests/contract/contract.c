@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,9 @@ static int remove_box(void *userdata, struct hutch_sandbox *box)
 int contract_after(void **state)
 {
     (void)state;
-    (void)umask(suite.mask); /* a test that failed had no time for it, nor for its sandboxes */
+    /* a test that failed had no time for these, nor for its sandboxes */
+    (void)umask(suite.mask);
+    (void)signal(SIGCHLD, SIG_DFL);
     (void)!hutch_sandbox_list(remove_box, NULL, NULL);
     unsigned now = open_descriptors();
     bool alone = waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
