@@ -121,9 +121,9 @@ static bool is_same_file(int a, int b)
 
 /* Is it what another descriptor of this message is? Then their bytes stay in their order. */
 static const struct frame_fd *find_twin(const struct frame_parts *parts, const int *originals,
-                                        int fd)
+                                        uint32_t count, int fd)
 {
-    for (uint32_t i = 1; i < parts->fd_count; i++)
+    for (uint32_t i = 1; i < count; i++)
         if (parts->fds[i].kind == FRAME_FD_OUTPUT && is_same_file(originals[i], fd))
             return &parts->fds[i];
     return NULL;
@@ -153,7 +153,7 @@ static int add_stdio(struct outer *outer, struct order *order, struct frame_part
         if (!fd || fstat(*fd, &info) < 0)
             return -1;
         originals[i] = *fd;
-        const struct frame_fd *twin = find_twin(parts, originals, *fd);
+        const struct frame_fd *twin = find_twin(parts, originals, i, *fd);
         if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)) {
             parts->fds[parts->fd_count++] = (struct frame_fd){.kind = FRAME_FD_NULL};
         } else if (twin) {
