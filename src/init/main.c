@@ -39,8 +39,11 @@
 
 struct init {
     struct sandbox box;
-    struct session *sessions; /* INIT_MAX_SESSIONS */
-    size_t session_limit;     /* places beyond were never used */
+    struct session *sessions;
+    size_t session_room;
+    struct session only;  /* of a run; then there is no table */
+    size_t session_limit; /* places beyond were never used */
+    bool is_run;          /* READY has not been said */
     bool one_shot;
     bool is_confined; /* behind the filter itself: see spawn_confine */
     bool has_lost;    /* a guard was killed: see guard.c */
@@ -66,11 +69,21 @@ static struct session *session_find(struct init *init, pid_t pid)
     return NULL;
 }
 
+/* Guards share the table with PID 1, but a run has none. */
+static int sessions_open(struct init *init, bool one_shot)
+{
+    if (init->sessions)
+        return 0;
+    init->sessions = one_shot ? &init->only : sessions_map();
+    init->session_room = one_shot ? 1 : INIT_MAX_SESSIONS;
+    return init->sessions ? 0 : -1;
+}
+
 /* A free place, or NULL with errno. */
 static struct session *session_new(struct init *init)
 {
     struct session *session = session_find(init, 0);
-    if (!session && init->session_limit < INIT_MAX_SESSIONS)
+    if (!session && init->session_limit < init->session_room)
         session = &init->sessions[init->session_limit++];
     if (!session)
         errno = EAGAIN;
@@ -107,6 +120,26 @@ static int become_namespace_root(void)
     return syscall(SYS_setgroups, 0, NULL) < 0 ? -1 : tie_to_keeper();
 }
 
+/* What the keeper looks at while the sandbox lives. */
+static uint32_t list_handles(const struct sandbox *box, int handles[2])
+{
+    handles[0] = box->kept >= 0 ? box->kept : box->writable;
+    handles[1] = box->artifacts;
+    return handles[1] >= 0 ? 2 : 1;
+}
+
+static int add_trees(struct init *init)
+{
+    uint32_t count = (uint32_t)init->received.fd_count;
+    if (init->box.tree_count + count > INIT_MAX_TREES) {
+        errno = EPROTO;
+        return -1;
+    }
+    memcpy(init->box.trees + init->box.tree_count, init->received.fds, count * sizeof(int));
+    init->box.tree_count += count;
+    return 0;
+}
+
 static int handle_setup(struct init *init)
 {
     struct failure failure = {.stage = INIT_STAGE_PROTOCOL};
@@ -117,12 +150,16 @@ static int handle_setup(struct init *init)
         failure.stage = INIT_STAGE_IDENTITY;
         return failure_send(&failure);
     }
+    if (add_trees(init) < 0)
+        return failure_send(&failure);
     if (sandbox_build(&init->box, plan) < 0)
         return failure_send(&init->box.failure);
+    init->is_run = plan->is_run;
+    if (init->is_run)
+        return 0;
     struct init_message ready = {.type = INIT_READY};
-    int handles[2] = {init->box.kept >= 0 ? init->box.kept : init->box.writable,
-                      init->box.artifacts};
-    int status = message_send(&ready, handles, handles[1] >= 0 ? 2 : 1);
+    int handles[2];
+    int status = message_send(&ready, handles, list_handles(&init->box, handles));
     if (init->box.kept >= 0)
         close(init->box.kept);
     return status;
@@ -212,7 +249,7 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
         return -1;
     stdio->is_confined = init->is_confined = !spawn->one_shot;
     failure->stage = INIT_STAGE_FORK;
-    struct session *session = session_new(init);
+    struct session *session = sessions_open(init, spawn->one_shot) < 0 ? NULL : session_new(init);
     if (!session)
         return -1;
     umask(022);
@@ -244,7 +281,11 @@ static int handle_spawn(struct init *init)
     if (leader < 0 || is_guarded)
         return status;
     message.value = leader;
-    status = message_send(&message, &stdio.terminal, stdio.terminal >= 0 ? 1 : 0);
+    int handles[3] = {stdio.terminal};
+    uint32_t count = stdio.terminal >= 0 ? 1 : 0;
+    if (init->is_run)
+        count += list_handles(&init->box, handles + count);
+    status = message_send(&message, handles, count);
     if (stdio.terminal >= 0)
         close(stdio.terminal);
     return status;
@@ -275,23 +316,13 @@ static int handle_kill(struct init *init)
     return 0;
 }
 
-static int handle_trees(struct init *init)
-{
-    uint32_t count = (uint32_t)init->received.fd_count;
-    if (init->box.tree_count + count > INIT_MAX_TREES)
-        return -1;
-    memcpy(init->box.trees + init->box.tree_count, init->received.fds, count * sizeof(int));
-    init->box.tree_count += count;
-    return 0;
-}
-
 static int serve_message(struct init *init)
 {
     if (message_receive(&init->received) < 0)
         return -1;
     switch (init->received.message.type) {
     case INIT_FDS:
-        return handle_trees(init);
+        return add_trees(init);
     case INIT_SETUP:
         return handle_setup(init);
     case INIT_JOIN:
@@ -440,8 +471,7 @@ int main(void)
     reset_signals();
     umask(0); /* the plan's modes are meant as they are */
     int children = -1;
-    if (keep_only_socket() < 0 || !(init.sessions = sessions_map()) ||
-        (children = watch_children()) < 0 || prepare() < 0) {
+    if (keep_only_socket() < 0 || (children = watch_children()) < 0 || prepare() < 0) {
         struct failure failure = {.stage = INIT_STAGE_NAMESPACES};
         failure_send(&failure);
         return 1;

@@ -110,6 +110,26 @@ static void processes_are_limited(void **state)
     hutch_result_free(result);
 }
 
+static void a_run_that_counts_nothing_knows_all_the_same_why_it_ended(void **state)
+{
+    (void)state;
+    NEEDS_EVERY_LIMIT();
+    static const struct hutch_usage none;
+    struct hutch_run_options options = HUTCH_RUN_OPTIONS_INIT;
+    options.usage = false;
+    struct hutch_result *result = contract_run(contract_spec("true"), &options);
+    assert_reason(result, HUTCH_REASON_EXITED, 0);
+    assert_memory_equal(&result->usage, &none, sizeof(none));
+    hutch_result_free(result);
+    struct hutch_spec *spec =
+        contract_spec("head -c 500m /dev/zero | tail -c 400m >/dev/null; exit $?");
+    contract_set(spec, "limits.memory", "32m");
+    result = contract_run(spec, &options);
+    assert_string_equal(hutch_reason_name(result->reason), "oom");
+    assert_memory_equal(&result->usage, &none, sizeof(none));
+    hutch_result_free(result);
+}
+
 static void files_are_limited(void **state)
 {
     struct hutch_result *result =
@@ -139,5 +159,6 @@ static void nothing_is_missing_where_everything_is_kept(void **state)
 CONTRACT_TABLE(contract_limits, TEST(a_timeout_ends_whatever_runs_and_keeps_what_was_written),
                TEST(an_idle_timeout_counts_from_the_last_output), TEST(a_descriptor_cancels),
                TEST(more_output_than_allowed_ends_the_command), TEST(memory_is_limited),
-               TEST(processes_are_limited), TEST(files_are_limited),
-               TEST(nothing_is_missing_where_everything_is_kept));
+               TEST(processes_are_limited),
+               TEST(a_run_that_counts_nothing_knows_all_the_same_why_it_ended),
+               TEST(files_are_limited), TEST(nothing_is_missing_where_everything_is_kept));

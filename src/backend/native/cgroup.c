@@ -16,21 +16,14 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-#define CPU_PERIOD_US 100000
+#define CPU_PERIOD_US 100000 /* what every new group has on v1 */
 
 /* One file to write for a limit. A file that the kernel does not have is an error unless optional.
  */
 struct limit_file {
     enum cgroup_controller controller;
     const char *file;
-    enum {
-        VALUE_MEMORY,
-        VALUE_ZERO,
-        VALUE_PIDS,
-        VALUE_CPU_MAX,
-        VALUE_CPU_PERIOD,
-        VALUE_CPU_QUOTA
-    } value;
+    enum { VALUE_MEMORY, VALUE_ZERO, VALUE_PIDS, VALUE_CPU_MAX, VALUE_CPU_QUOTA } value;
     bool optional;
 };
 
@@ -62,7 +55,6 @@ static const struct cgroup_version versions[] =
                 .limits = {{CGROUP_MEMORY, "memory.limit_in_bytes", VALUE_MEMORY, false},
                            {CGROUP_MEMORY, "memory.memsw.limit_in_bytes", VALUE_MEMORY, true},
                            {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
-                           {CGROUP_CPU, "cpu.cfs_period_us", VALUE_CPU_PERIOD, false},
                            {CGROUP_CPU, "cpu.cfs_quota_us", VALUE_CPU_QUOTA, false}},
                 .counters = {[CGROUP_CPU_US] = {CGROUP_CORE, "cpuacct.usage", NULL, 1000},
                              [CGROUP_MEMORY_PEAK] = {CGROUP_MEMORY, "memory.max_usage_in_bytes",
@@ -105,7 +97,7 @@ static const struct {
 
 static unsigned controllers_for(hutch_promise_set wanted)
 {
-    unsigned controllers = 1u << CGROUP_CORE;
+    unsigned controllers = 0;
     for (size_t i = 0; i < HUTCH_COUNT(promise_controllers); i++)
         if (wanted & promise_controllers[i].promise)
             controllers |= 1u << promise_controllers[i].controller;
@@ -113,12 +105,15 @@ static unsigned controllers_for(hutch_promise_set wanted)
 }
 
 void cgroup_name(struct cgroup *cg, const struct cgroup_layout *layout, const char *id,
-                 hutch_promise_set wanted)
+                 hutch_promise_set wanted, bool counts_time)
 {
-    unsigned controllers = controllers_for(wanted);
+    unsigned limiting = controllers_for(wanted);
     cg->count = 0;
     for (size_t i = 0; i < layout->count; i++) {
         const struct cgroup_parent *parent = &layout->parents[i];
+        unsigned controllers = limiting;
+        if (counts_time || parent->version == 2) /* on v1 that may take a group of its own */
+            controllers |= 1u << CGROUP_CORE;
         if (!(parent->controllers & controllers))
             continue;
         struct cgroup_group *group = &cg->groups[cg->count++];
@@ -146,9 +141,6 @@ static void format_value(const struct limit_file *file, const struct hutch_limit
         break;
     case VALUE_CPU_MAX:
         (void)snprintf(text, size, "%" PRIu64 " %d", quota_us, CPU_PERIOD_US);
-        break;
-    case VALUE_CPU_PERIOD:
-        (void)snprintf(text, size, "%d", CPU_PERIOD_US);
         break;
     case VALUE_CPU_QUOTA:
         (void)snprintf(text, size, "%" PRIu64, quota_us);
@@ -261,13 +253,17 @@ uint64_t cgroup_counter(const struct cgroup *cg, enum cgroup_counter counter)
     return read_counter(cg, counter, &value) ? value : 0;
 }
 
-void cgroup_read(const struct cgroup *cg, struct hutch_usage *usage, struct cgroup_events *events)
+void cgroup_read_usage(const struct cgroup *cg, struct hutch_usage *usage)
 {
     (void)read_counter(cg, CGROUP_CPU_US, &usage->cpu_us);
     usage->has_memory_peak = read_counter(cg, CGROUP_MEMORY_PEAK, &usage->memory_peak_bytes);
     usage->has_pids_peak = read_counter(cg, CGROUP_PIDS_PEAK, &usage->pids_peak);
     if (usage->has_pids_peak && usage->pids_peak > 0)
         usage->pids_peak--; /* PID 1 is hutch's own */
+}
+
+void cgroup_read_events(const struct cgroup *cg, struct cgroup_events *events)
+{
     *events = (struct cgroup_events){0};
     (void)read_counter(cg, CGROUP_OOM_KILLS, &events->oom_kills);
     (void)read_counter(cg, CGROUP_PIDS_REFUSED, &events->pids_refused);

@@ -48,6 +48,8 @@ struct cgroup_layout {
 };
 
 void cgroup_probe(struct cgroup_layout *ret_layout);
+/* Adds where processor time is counted, should that take a group of its own. */
+void cgroup_probe_time(struct cgroup_layout *layout);
 /* The path of a process in a hierarchy, from the text of its /proc/PID/cgroup; controller "" is v2.
  */
 bool cgroup_own_path(const char *text, const char *controller, char *ret_path, size_t size);
@@ -55,7 +57,7 @@ bool cgroup_own_path(const char *text, const char *controller, char *ret_path, s
 bool cgroup_freezer_path(const char *id, char *path, size_t size);
 /* Plans the groups' names without making them, so that they can be recorded first. */
 void cgroup_name(struct cgroup *cg, const struct cgroup_layout *layout, const char *id,
-                 hutch_promise_set wanted);
+                 hutch_promise_set wanted, bool counts_time);
 /* Makes the groups of one version with their limits. */
 int cgroup_create(struct cgroup *cg, int version, const struct hutch_limits *limits,
                   struct hutch_error *err);
@@ -70,7 +72,8 @@ struct cgroup_events {
     uint64_t oom_kills;
     uint64_t pids_refused;
 };
-void cgroup_read(const struct cgroup *cg, struct hutch_usage *usage, struct cgroup_events *events);
+void cgroup_read_usage(const struct cgroup *cg, struct hutch_usage *usage);
+void cgroup_read_events(const struct cgroup *cg, struct cgroup_events *events);
 /* One figure where all would be too many: each is a file to open and to read. 0: not to be had. */
 enum cgroup_counter {
     CGROUP_CPU_US,

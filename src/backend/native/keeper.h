@@ -50,10 +50,11 @@ struct keeper {
     const struct image_use *image;           /* open as long as this lives; NULL: without one */
     char id[33];
     bool privileged;
-    bool keeps_layer; /* the writable layer outlives the keeper */
-    char layer[33];   /* its name: the id, unless it is older than this keeper */
-    bool has_layer;   /* and is there already */
-    int memory_layer; /* of a sandbox that stays, in memory: what the last keeper's left */
+    bool counts_usage; /* somebody will look at the usage */
+    bool keeps_layer;  /* the writable layer outlives the keeper */
+    char layer[33];    /* its name: the id, unless it is older than this keeper */
+    bool has_layer;    /* and is there already */
+    int memory_layer;  /* of a sandbox that stays, in memory: what the last keeper's left */
     hutch_promise_set missing;
     struct identity identity;
     struct cgroup_layout layout;
@@ -159,6 +160,9 @@ int keeper_kill_session(const struct keeper *keeper, uint32_t session, struct hu
 /* Turns PID 1's report of a failure into a sentence. */
 void keeper_explain(const struct keeper *keeper, const struct init_message *report,
                     const char *command, const char *workdir, struct hutch_error *err);
+
+/* At most: a terminal, the writable layer, the artifacts. */
+#define KEEPER_REPORT_FDS 3
 
 /* The next report of PID 1: 1, 0 when there is none now, -1 when there will be none. */
 int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret_fds,

@@ -153,7 +153,7 @@ static int send_blob(const struct keeper *keeper, enum init_message_type type, u
                      struct hutch_error *err)
 {
     struct init_message message = {.type = type, .session = session};
-    int all[5 + CGROUP_MAX_GROUPS];
+    int all[1 + INIT_MAX_FDS_PER_MESSAGE];
     if (blob->failed)
         return hutch_fail_nomem(err);
     if (blob->length <= INIT_INLINE_BYTES)
@@ -167,7 +167,8 @@ static int send_blob(const struct keeper *keeper, enum init_message_type type, u
     return send_message(keeper, &message, NULL, all, fd_count + 1, err);
 }
 
-static int send_trees(struct keeper *keeper, struct hutch_error *err)
+/* The plan with its trees; those that one message has no room for go before it. */
+static int send_trees(const struct keeper *keeper, struct hutch_error *err)
 {
     struct init_message message = {.type = INIT_FDS};
     int fds[INIT_MAX_FDS_PER_MESSAGE];
@@ -175,31 +176,30 @@ static int send_trees(struct keeper *keeper, struct hutch_error *err)
     for (size_t i = 0; i < keeper->plan.tree_count; i++) {
         if (keeper->plan.trees[i].fd < 0)
             continue;
-        fds[count++] = keeper->plan.trees[i].fd;
-        if (count == INIT_MAX_FDS_PER_MESSAGE) {
+        if (count == INIT_MAX_FDS_PER_MESSAGE - 1) {
             if (send_message(keeper, &message, NULL, fds, count, err) < 0)
                 return -(int)err->code;
             count = 0;
         }
+        fds[count++] = keeper->plan.trees[i].fd;
     }
-    return count ? send_message(keeper, &message, NULL, fds, count, err) : 0;
+    return send_blob(keeper, INIT_SETUP, 0, &keeper->plan.blob, fds, count, err);
 }
 
 static int send_plan(struct keeper *keeper, struct hutch_error *err)
 {
     if (keeper->privileged) {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)keeper->pid);
-        hutch_autofd int userns = open(path, O_RDONLY | O_CLOEXEC);
+        hutch_autofd int userns = identity_open_namespace(keeper->pid, keeper->pidfd);
         if (userns < 0)
             return hutch_fail_errno(err, errno, "open the sandbox's user namespace");
         if (source_map_owners(&keeper->plan, &keeper->identity, userns, err) < 0)
             return -(int)err->code;
     }
     keeper->plan.header.become_root = keeper->identity.map != IDENTITY_SINGLE;
-    if (plan_finish(&keeper->plan, keeper->privileged, err) < 0 || send_trees(keeper, err) < 0)
+    keeper->plan.header.is_run = keeper->options != NULL;
+    if (plan_finish(&keeper->plan, keeper->privileged, err) < 0)
         return -(int)err->code;
-    return send_blob(keeper, INIT_SETUP, 0, &keeper->plan.blob, NULL, 0, err);
+    return send_trees(keeper, err);
 }
 
 /* v1 groups: made while PID 1 makes its network namespace and builds the tree. */
@@ -242,9 +242,7 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
     }
     hutch_buf_append(blob, &spawn, sizeof(spawn));
     spawn.argv = blob_texts(blob, order->command->items, order->command->count);
-    spawn.argc = (uint32_t)order->command->count;
     spawn.envp = blob_texts(blob, order->environment->items, order->environment->count);
-    spawn.envc = (uint32_t)order->environment->count;
     spawn.workdir = blob_text(blob, order->workdir);
     spawn.search = blob_text(blob, environment_get(order->environment, "PATH"));
     spawn.size = (uint32_t)blob->length;

@@ -227,7 +227,8 @@ static int ask_stats(struct warden *warden, struct client *client, struct wire_m
     size_t running = 0;
     struct hutch_buf busy = HUTCH_BUF((size_t)COMMAND_BYTES * 2);
     (void)request, (void)err;
-    cgroup_read(&keeper->cgroup, &usage, &events);
+    cgroup_read_usage(&keeper->cgroup, &usage);
+    cgroup_read_events(&keeper->cgroup, &events);
     cgroup_read_now(&keeper->cgroup, &now);
     keeper->disk_seen_bytes = 0; /* of this look alone */
     disk_look(keeper);

@@ -94,14 +94,14 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
                          size_t fd_count)
 {
     switch (message->type) {
-    case INIT_READY:
-        keeper->writable = fd_count > 0 ? fds[0] : HUTCH_NO_FD;
-        keeper->artifacts = fd_count > 1 ? fds[1] : HUTCH_NO_FD;
-        break;
     case INIT_SPAWNED:
         start_clock(keeper, message->time_us);
-        if (fd_count > 0)
-            take_terminal(keeper, fds[0]);
+        if (keeper->options->terminal_fd >= 0 && fd_count > 0) {
+            take_terminal(keeper, *fds++);
+            fd_count--;
+        }
+        keeper->writable = fd_count > 0 ? fds[0] : HUTCH_NO_FD;
+        keeper->artifacts = fd_count > 1 ? fds[1] : HUTCH_NO_FD;
         break;
     case INIT_EXITED:
         keeper->has_status = true;
@@ -134,7 +134,7 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
     struct iovec data = {ret_report, sizeof(*ret_report)};
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int) * 2)];
+        char space[CMSG_SPACE(sizeof(int) * KEEPER_REPORT_FDS)];
     } control;
     struct msghdr header = {.msg_iov = &data,
                             .msg_iovlen = 1,
@@ -159,7 +159,7 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
 static void read_message(struct keeper *keeper)
 {
     struct init_message message;
-    int fds[2];
+    int fds[KEEPER_REPORT_FDS];
     size_t fd_count = 0;
     int heard = keeper_hear(keeper, &message, fds, &fd_count);
     if (heard > 0)
@@ -191,11 +191,20 @@ enum watched {
     W_COUNT
 };
 
+/* PID 1 alone is left, and ends by itself: until then nothing needs to be looked at. What the
+ * command wrote is in the pipes, see drain_rest. */
+static bool is_over(const struct keeper *keeper)
+{
+    return keeper->phase == PHASE_DRAINING && !keeper->others_left && !keeper->killed;
+}
+
 static void choose_watched(const struct keeper *keeper, struct pollfd *fds)
 {
     for (size_t i = 0; i < W_COUNT; i++)
         fds[i] = (struct pollfd){.fd = -1};
     fds[W_PID] = (struct pollfd){keeper->pidfd, POLLIN, 0};
+    if (is_over(keeper))
+        return;
     fds[W_SOCKET] = (struct pollfd){keeper->socket, POLLIN, 0};
     for (size_t i = 0; i < 2; i++) {
         const struct stream *stream = &keeper->streams[i];

@@ -192,7 +192,7 @@ static void take_report(struct warden *warden, const struct init_message *report
 static void hear_init(struct warden *warden)
 {
     struct init_message report;
-    int fds[2];
+    int fds[KEEPER_REPORT_FDS];
     size_t fd_count = 0;
     int got = keeper_hear(warden->keeper, &report, fds, &fd_count);
     if (got > 0)
