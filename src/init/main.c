@@ -189,7 +189,8 @@ static int keep_few_capabilities(bool one_shot)
     kept[0].permitted =
         1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SETPCAP | 1u << CAP_KILL | 1u << CAP_CHOWN;
     if (!one_shot) { /* to hand on to hutch-copy; once given up they cannot be made inheritable */
-        kept[0].inheritable = 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_CHOWN;
+        kept[0].inheritable = 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_CHOWN |
+                              1u << CAP_SETUID | 1u << CAP_SETGID;
         kept[0].permitted |= kept[0].inheritable;
     }
     kept[0].effective = kept[0].permitted;

@@ -87,8 +87,10 @@ static int set_capabilities(uint32_t kept)
     return (int)syscall(SYS_capset, &header, sets);
 }
 
-/* What copies files of any owner: over the sandbox's own files, not over those of the host. */
-static const int file_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER};
+/* What copies files of any owner: over the sandbox's own files, not over those of the host, of
+ * which only one owner has a number inside, whom it has to become to make any. */
+static const int file_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_SETUID,
+                                        CAP_SETGID};
 
 static int keep_file_capabilities(void)
 {
