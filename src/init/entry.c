@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories, files and symlinks of the plan. What is there already stays as it is. */
+/* Directories, files and symlinks of the plan. What is there already stays as it is, so nothing
+ * half made may be left: whoever tried again would take it for whole. */
 #include "init/init.h"
 
 #include <fcntl.h>
@@ -15,13 +16,23 @@ static int check_directory(int parent, const char *name)
     return existing < 0 ? -1 : close(existing);
 }
 
+static int take_back(int parent, const char *name, int flags)
+{
+    int saved = errno;
+    (void)unlinkat(parent, name, flags);
+    errno = saved;
+    return -1;
+}
+
 static int make_directory(int parent, const char *name, const struct init_step *step)
 {
     if (mkdirat(parent, name, step->mode) < 0)
         return errno == EEXIST ? check_directory(parent, name) : -1;
     if (!step->uid && !step->gid)
         return 0;
-    return fchownat(parent, name, step->uid, step->gid, AT_SYMLINK_NOFOLLOW);
+    if (fchownat(parent, name, step->uid, step->gid, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    return take_back(parent, name, AT_REMOVEDIR);
 }
 
 static int make_file(int parent, const char *name, const struct init_step *step, const char *text)
@@ -36,7 +47,7 @@ static int make_file(int parent, const char *name, const struct init_step *step,
         return 0;
     if (written >= 0)
         errno = ENOSPC;
-    return -1;
+    return take_back(parent, name, 0);
 }
 
 static int make_symlink(int parent, const char *name, const char *text)

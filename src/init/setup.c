@@ -51,7 +51,7 @@ static int grab_trees(struct sandbox *box, const struct init_plan *plan)
     const struct init_tree *trees = blob_at(plan, plan->trees);
     int received[INIT_MAX_TREES];
     uint32_t next = 0;
-    memcpy(received, box->trees, sizeof(received));
+    memcpy(received, box->trees, box->tree_count * sizeof(received[0]));
     for (uint32_t i = 0; i < plan->tree_count; i++) {
         if (trees[i].absent) {
             box->trees[i] = -1;
