@@ -51,7 +51,8 @@
     X(TOO_DEEP, "more directories inside each other than allowed")         \
     X(TOO_LONG, "a name longer than allowed")                              \
     X(TOO_MANY, "more entries than allowed")                               \
-    X(TOO_BIG, "more bytes than allowed")
+    X(TOO_BIG, "more bytes than allowed")                                  \
+    X(SPECIAL, "cannot replace a device, FIFO or socket by a copy")
 
 enum tar_what {
 #define X(name, text) TAR_##name,

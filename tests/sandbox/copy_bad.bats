@@ -116,6 +116,16 @@ no_copier_soon() { until_true 3 no_copier_of "$1" 2>/dev/null || no_copier_of "$
     done
     call cp "$dir/t/f" box:/dev/null
     inside box 'test -c /dev/null && echo x >/dev/null'
+    # a device, a FIFO or what leads there is not what a copy is meant to replace
+    inside box 'mkfifo /workspace/fifo'
+    call cp "$dir/t/f" box:/workspace/fifo
+    refused 125 "cannot replace a device, FIFO or socket by a copy '/workspace/fifo' inside"
+    caller sh -c "mkfifo $dir/fifo; ln -s fifo $dir/to-fifo; ln -s /dev/null $dir/to-null"
+    for place in fifo to-fifo to-null; do
+        call cp box:/etc/hostname "$dir/$place"
+        refused 125 "cannot replace a device, FIFO or socket by a copy '$dir/$place'"
+    done
+    same "still" "fifo symbolic link symbolic link" "$(stat -c %F "$dir"/{fifo,to-fifo,to-null} | xargs)"
     call cp box:/proc/sys/kernel/hostname "$dir/hostname"
     refused 125 "inside: (Operation n|N)ot supported"
     call cp box:/proc "$dir/proc"
