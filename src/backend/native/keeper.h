@@ -170,6 +170,8 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
 /* supervise.c: until every process of the sandbox is gone. */
 int keeper_supervise(struct keeper *keeper, struct hutch_error *err);
 void keeper_kill(struct keeper *keeper, enum hutch_reason reason);
+/* Every process of the sandbox, without a wait for their end. */
+void keeper_kill_all(const struct keeper *keeper);
 /* Kills and reaps PID 1, and with it the whole sandbox, whatever state it is in. */
 void keeper_end(struct keeper *keeper);
 

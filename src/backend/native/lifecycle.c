@@ -18,13 +18,13 @@
 #include "backend/native/keeper.h"
 #include "backend/native/lifecycle.h"
 #include "backend/native/pool.h"
+#include "backend/native/recruit.h"
 #include "backend/native/sandbox.h"
 #include "core/map.h"
 #include "core/spec.h"
 #include "util/own.h"
 #include "util/program.h"
 
-#define KEEPER_SOCKET 3
 #define DEFAULT_DISK "10g"
 #define NAME_TRIES 8
 #define REMOVE_TRIES 500 /* 10 ms each */
@@ -84,83 +84,6 @@ int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
         hutch_spec_set(spec, "limits.disk", DEFAULT_DISK, err) < 0)
         return -(int)err->code;
     return settle(spec, err);
-}
-
-/* ---- a keeper -------------------------------------------------------------------------------- */
-
-/* It needs to know where hutch's directories are, and nothing else of the caller's. */
-static char **keeper_environment(char **place, size_t count)
-{
-    static const char *const names[] = {
-        "HUTCH_HOME=", "HOME=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME="};
-    size_t used = 0;
-    for (char **pair = environ; *pair && used + 1 < count; pair++)
-        for (size_t i = 0; i < HUTCH_COUNT(names); i++)
-            if (!strncmp(*pair, names[i], strlen(names[i])))
-                place[used++] = *pair;
-    place[used] = NULL;
-    return place;
-}
-
-static int spawn_program(int socket, struct hutch_error *err)
-{
-    static char name[] = HUTCH_KEEPER_NAME;
-    char *argv[] = {name, NULL};
-    char *environment[5];
-    posix_spawn_file_actions_t actions;
-    pid_t pid = 0;
-    int status;
-    char buffer[PATH_MAX];
-    const char *program = hutch_program_path(buffer);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return hutch_fail_nomem(err);
-    (void)posix_spawn_file_actions_adddup2(&actions, socket, KEEPER_SOCKET);
-    int failed = hutch_program_spawn(
-        program, &actions, argv, keeper_environment(environment, HUTCH_COUNT(environment)), &pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return hutch_fail_errno(err, failed,
-                                "start a keeper with '%s' (HUTCH_PROGRAM names another)", program);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ; /* it has left the keeper itself to fend for itself */
-    return 0;
-}
-
-/* Hands the home and its lock over and waits until the sandbox is ready. */
-static int start_keeper(const struct home *home, const struct home_record *record, bool is_new,
-                        struct hutch_error *err)
-{
-    struct wire_message order = WIRE_MESSAGE_INIT, answer;
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return hutch_fail_errno(err, errno, "make a socket pair");
-    hutch_autofd int ours = ends[0];
-    hutch_autofd int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, KEEPER_SOCKET + 1);
-    (void)close(ends[1]);
-    if (theirs < 0)
-        return hutch_fail_errno(err, errno, "duplicate a descriptor");
-    wire_begin(&order, "keep");
-    wire_add(&order, "name", home->name);
-    wire_add(&order, "id", record->id);
-    wire_add_number(&order, "created_us", record->created_us);
-    wire_add_number(&order, "on_disk", record->on_disk);
-    wire_add_number(&order, "has_layer", record->on_disk && record->has_layer);
-    wire_add_number(&order, "missing", record->missing);
-    wire_add_number(&order, "new", is_new);
-    wire_add_fd(&order, home->dir);
-    wire_add_fd(&order, home->lock);
-    int status = wire_send(ours, &order, err);
-    hutch_buf_done(&order.text);
-    if (status == 0)
-        status = spawn_program(theirs, err);
-    hutch_fd_close(&theirs);
-    if (status == 0)
-        status = wire_receive(ours, &answer, err);
-    if (status < 0)
-        return status;
-    status = wire_check(&answer, err);
-    wire_done(&answer);
-    return status;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -234,13 +157,13 @@ static void discard(struct home *home, const char *id)
         (void)!home_remove(home, id, &ignored);
 }
 
-/* With its home made: a keeper for it, and a handle. */
-static int bring_up(struct home *home, const struct home_record *record, bool starts,
+/* With its home made: a keeper for it if there is to be one, and a handle. */
+static int bring_up(struct home *home, const struct home_record *record, struct recruit *recruit,
                     struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
     int status = 0;
-    if (starts) {
-        status = start_keeper(home, record, true, err);
+    if (recruit) {
+        status = recruit_employ(recruit, home, record, true, err);
         if (status < 0)
             discard(home, record->id);
     }
@@ -249,31 +172,39 @@ static int bring_up(struct home *home, const struct home_record *record, bool st
     *ret_sandbox = status == 0 ? handle_of(home, record->id) : NULL;
     if (status == 0 && !*ret_sandbox)
         status = hutch_fail_nomem(err);
-    home_close(home);
+    return status;
+}
+
+static int make_and_bring_up(struct hutch_spec *spec, const char *layer_of, bool starts,
+                             struct home_record *record, struct hutch_sandbox **ret_sandbox,
+                             struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    struct recruit recruit = RECRUIT_INIT;
+    int status = starts ? recruit_start(&recruit, err) : 0;
+    if (status == 0)
+        status = make(spec, layer_of, &home, record, err);
+    if (status == 0)
+        status = bring_up(&home, record, starts ? &recruit : NULL, ret_sandbox, err);
+    recruit_dismiss(&recruit);
+    home_close(&home);
     return status;
 }
 
 int lifecycle_create(struct hutch_spec *spec, hutch_promise_set missing,
                      struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
-    struct home home = HOME_INIT;
     struct home_record record = {.state = HOME_STARTING,
                                  .created_us = wall_clock_us(),
                                  .missing = missing,
                                  .on_disk = identity_is_privileged() && layer_wants_pool(spec) &&
                                             !(missing & HUTCH_PROMISE_BIT(DISK))};
-    int status = make(spec, NULL, &home, &record, err);
-    if (status < 0) {
-        home_close(&home);
-        return status;
-    }
-    return bring_up(&home, &record, true, ret_sandbox, err);
+    return make_and_bring_up(spec, NULL, true, &record, ret_sandbox, err);
 }
 
 int lifecycle_derive(struct hutch_spec *spec, const struct home_record *origin, bool starts,
                      struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
-    struct home home = HOME_INIT;
     uint64_t now = wall_clock_us();
     struct home_record record = {.state = starts ? HOME_STARTING : HOME_STOPPED,
                                  .created_us = now,
@@ -283,12 +214,7 @@ int lifecycle_derive(struct hutch_spec *spec, const struct home_record *origin, 
                                  .on_disk = true,
                                  .has_layer = true};
     (void)snprintf(record.reason, sizeof(record.reason), "%s", starts ? "" : "snapshot");
-    int status = make(spec, origin->id, &home, &record, err);
-    if (status < 0) {
-        home_close(&home);
-        return status;
-    }
-    return bring_up(&home, &record, starts, ret_sandbox, err);
+    return make_and_bring_up(spec, origin->id, starts, &record, ret_sandbox, err);
 }
 
 int lifecycle_open(const char *name, struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
@@ -346,8 +272,12 @@ int lifecycle_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
     int status = sandbox_spec(sandbox, &spec, err);
     hutch_spec_free(spec);
     record.has_layer = true;
+    struct recruit recruit = RECRUIT_INIT;
     if (status == 0)
-        status = start_keeper(&sandbox->home, &record, false, err);
+        status = recruit_start(&recruit, err);
+    if (status == 0)
+        status = recruit_employ(&recruit, &sandbox->home, &record, false, err);
+    recruit_dismiss(&recruit);
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     int opened = reopen(&sandbox->home, status < 0 ? &ignored : err);
     return status < 0 ? status : opened;

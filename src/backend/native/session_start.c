@@ -37,6 +37,8 @@ static int make_log(struct warden *warden, struct session *session, struct hutch
     char place[32];
     exec_logs_make_room(warden);
     (void)snprintf(place, sizeof(place), "exec/%s", session->id);
+    if (mkdirat(warden->home.dir, "exec", 0700) < 0 && errno != EEXIST)
+        return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
     if (mkdirat(warden->home.dir, place, 0700) < 0)
         return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
     return open_log(warden, session, place, err);

@@ -30,7 +30,7 @@ uint64_t now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void kill_all(const struct keeper *keeper)
+void keeper_kill_all(const struct keeper *keeper)
 {
     if (keeper->pid > 0)
         (void)syscall(SYS_pidfd_send_signal, keeper->pidfd, SIGKILL, NULL, 0);
@@ -45,7 +45,7 @@ void keeper_kill(struct keeper *keeper, enum hutch_reason reason)
         keeper->ended_us = now_us();
     }
     disk_look(keeper);
-    kill_all(keeper);
+    keeper_kill_all(keeper);
 }
 
 static void reap(struct keeper *keeper)
@@ -67,7 +67,7 @@ void keeper_end(struct keeper *keeper)
 {
     if (keeper->pid <= 0)
         return;
-    kill_all(keeper);
+    keeper_kill_all(keeper);
     reap(keeper);
     keeper->phase = PHASE_ENDED;
 }
@@ -121,7 +121,7 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
             keeper_explain(keeper, message, keeper_command(keeper)->items[0],
                            keeper_workdir(keeper), &keeper->failure);
         keeper->has_failure = true;
-        kill_all(keeper);
+        keeper_kill_all(keeper);
         break;
     default:
         break;
@@ -165,7 +165,7 @@ static void read_message(struct keeper *keeper)
     if (heard > 0)
         take_message(keeper, &message, fds, fd_count);
     else if (heard < 0 && keeper->phase < PHASE_DRAINING)
-        kill_all(keeper); /* or it has lost its senses */
+        keeper_kill_all(keeper); /* or it has lost its senses */
 }
 
 static void resize_terminal(const struct keeper *keeper)
@@ -246,7 +246,7 @@ static uint64_t check_deadlines(struct keeper *keeper)
         if (keeper->phase == PHASE_DRAINING) {
             keeper->held_pipes = pipes_held(keeper);
             keeper->deadline_us = NEVER;
-            kill_all(keeper);
+            keeper_kill_all(keeper);
         } else {
             keeper_kill(keeper, HUTCH_REASON_TIMEOUT);
         }
@@ -316,7 +316,7 @@ static int wait_step(struct keeper *keeper, struct hutch_error *err)
     if (keeper->others_left && is_drained(keeper)) {
         keeper->others_left = false;
         keeper->deadline_us = NEVER;
-        kill_all(keeper);
+        keeper_kill_all(keeper);
     }
     if (!fds[W_PID].revents)
         return 0;

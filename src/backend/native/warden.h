@@ -77,6 +77,7 @@ struct warden {
     struct image_use image; /* open from its start to the keeper's end */
     struct keeper *keeper;
     int listener;
+    int bound;          /* its socket before it listens */
     ino_t socket_inode; /* of the socket that the listener made */
     int signals;
     int watched;              /* the home: see warden_home.c */
@@ -123,6 +124,7 @@ void warden_take_down(struct warden *warden, bool was_new);
 /* warden_home.c */
 int warden_watch(struct warden *warden, struct hutch_error *err);
 void warden_take_signals(struct warden *warden);
+int warden_bind(struct warden *warden, struct hutch_error *err);
 int warden_listen(struct warden *warden, struct hutch_error *err);
 uint64_t warden_look_at_home(struct warden *warden); /* when to look again */
 
