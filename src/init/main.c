@@ -243,7 +243,7 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
     if (spawn->program)
         stdio->program = init->received.fds[count - 1];
     failure->stage = INIT_STAGE_CAPABILITIES;
-    if (keep_few_capabilities(spawn->one_shot) < 0)
+    if (!init->is_confined && keep_few_capabilities(spawn->one_shot) < 0)
         return -1;
     failure->stage = INIT_STAGE_SECCOMP;
     if (!spawn->one_shot && !init->is_confined && spawn_confine(spawn) < 0)

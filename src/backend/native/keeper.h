@@ -63,6 +63,9 @@ struct keeper {
     struct lease lease;
     struct pool_dir pool;
     struct plan plan;
+    struct init_rlimit rlimits[INIT_RLIMITS]; /* its own, once they have been read */
+    bool has_rlimits;
+    int core_pattern; /* the kernel's, read for each command: it may change */
 
     pid_t pid; /* of PID 1, as seen from here; 0 when there is none */
     int pidfd;
@@ -147,8 +150,7 @@ int keeper_start(struct keeper *keeper, struct hutch_error *err);
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
 /* A program of hutch's own in a sealed memory file. */
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
-int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,
-                 struct hutch_error *err);
+int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err);
 /* PID 1 reports as it is told: whoever waited for room while it waits to report would wait for
  * ever.
  */

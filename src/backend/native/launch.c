@@ -58,16 +58,25 @@ static const struct {
     [RLIMIT_RTTIME] = {RLIM_INFINITY, RLIM_INFINITY},
 };
 
-static int fill_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
-                        struct hutch_error *err)
+/* Nothing changes them while it lives. */
+static int read_own_rlimits(struct keeper *keeper, struct hutch_error *err)
+{
+    for (unsigned i = 0; i < INIT_RLIMITS && !keeper->has_rlimits; i++)
+        if (syscall(SYS_prlimit64, 0, i, NULL, &keeper->rlimits[i]) < 0)
+            return hutch_fail_errno(err, errno, "read resource limit %u", i);
+    keeper->has_rlimits = true;
+    return 0;
+}
+
+static int fill_rlimits(struct keeper *keeper, struct init_rlimit *rlimits, struct hutch_error *err)
 {
     const struct hutch_limits *limits = &keeper->spec->limits;
+    if (read_own_rlimits(keeper, err) < 0)
+        return -(int)err->code;
     for (unsigned i = 0; i < INIT_RLIMITS; i++) {
-        struct init_rlimit now;
+        const struct init_rlimit now = keeper->rlimits[i];
         rlim_t soft = rlimit_defaults[i].soft;
         rlim_t hard = rlimit_defaults[i].hard;
-        if (syscall(SYS_prlimit64, 0, i, NULL, &now) < 0)
-            return hutch_fail_errno(err, errno, "read resource limit %u", i);
         if (i == RLIMIT_NOFILE) {
             soft = hard = limits->open_files;
             if (hard > now.hard)
@@ -88,11 +97,12 @@ static int fill_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits
 }
 
 /* Then a limit of 0 does not keep the kernel from dumping, but 1 does (core(5)). */
-static bool core_dumps_are_piped(void)
+static bool core_dumps_are_piped(struct keeper *keeper)
 {
-    char pattern[2];
-    return hutch_read_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)) > 0 &&
-           pattern[0] == '|';
+    char first;
+    if (keeper->core_pattern < 0)
+        keeper->core_pattern = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
+    return pread(keeper->core_pattern, &first, 1, 0) == 1 && first == '|';
 }
 
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err)
@@ -218,7 +228,7 @@ static int send_join(struct keeper *keeper, struct hutch_error *err)
     return status;
 }
 
-static int build_spawn(const struct keeper *keeper, const struct spawn_order *order,
+static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
                        struct hutch_buf *blob, struct hutch_error *err)
 {
     struct init_spawn spawn = {
@@ -236,7 +246,7 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
         .one_shot = order->one_shot};
     if (fill_rlimits(keeper, spawn.rlimits, err) < 0)
         return -(int)err->code;
-    if (core_dumps_are_piped()) {
+    if (core_dumps_are_piped(keeper)) {
         spawn.pin_core_limit = 1;
         spawn.rlimits[RLIMIT_CORE] = (struct init_rlimit){1, 1};
     }
@@ -251,8 +261,7 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
     return 0;
 }
 
-int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,
-                 struct hutch_error *err)
+int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err)
 {
     hutch_cleanup(hutch_buf_done) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
     int fds[4 + CGROUP_MAX_GROUPS];

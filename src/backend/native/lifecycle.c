@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, starting, stopping and removing sandboxes that stay, as their clients do it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,10 +21,10 @@
 #include "core/map.h"
 #include "core/spec.h"
 #include "util/own.h"
-#include "util/program.h"
 
 #define DEFAULT_DISK "10g"
 #define NAME_TRIES 8
+#define PATIENCE_MS 3000 /* with a keeper that is asked whether it is there */
 #define REMOVE_TRIES 500 /* 10 ms each */
 
 static uint64_t wall_clock_us(void)
@@ -111,7 +109,7 @@ static struct hutch_sandbox *handle_of(struct home *home, const char *id)
     if (!sandbox)
         return NULL;
     sandbox->home = *home;
-    sandbox->socket = HUTCH_NO_FD;
+    sandbox->socket = sandbox->null = HUTCH_NO_FD;
     (void)snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
     home->dir = home->lock = HUTCH_NO_FD;
     return sandbox;
@@ -283,21 +281,32 @@ int lifecycle_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
     return status < 0 ? status : opened;
 }
 
+static void describe_stop(struct wire_message *request, const char *reason, uint64_t grace_ms,
+                          bool removes)
+{
+    wire_begin(request, "stop");
+    wire_add(request, "reason", reason);
+    wire_add_number(request, "grace_ms", grace_ms);
+    wire_add_number(request, "remove", removes);
+}
+
+/* Gone is what it was to be. */
+static int judge_end(struct hutch_sandbox *sandbox, int status)
+{
+    hutch_fd_close(&sandbox->socket);
+    return status == -HUTCH_E_UNAVAILABLE && !home_is_held(&sandbox->home) ? 0 : status;
+}
+
 static int ask_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t grace_ms,
                     bool removes, struct hutch_error *err)
 {
     struct wire_message request = WIRE_MESSAGE_INIT, answer;
-    wire_begin(&request, "stop");
-    wire_add(&request, "reason", reason);
-    wire_add_number(&request, "grace_ms", grace_ms);
-    wire_add_number(&request, "remove", removes);
+    describe_stop(&request, reason, grace_ms, removes);
     int status = sandbox_ask(sandbox, &request, &answer, err);
     hutch_buf_done(&request.text);
-    hutch_fd_close(&sandbox->socket);
     if (status == 0)
         wire_done(&answer);
-    /* gone is what it was to be */
-    return status == -HUTCH_E_UNAVAILABLE && !home_is_held(&sandbox->home) ? 0 : status;
+    return judge_end(sandbox, status);
 }
 
 int lifecycle_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t grace_ms,
@@ -321,17 +330,45 @@ static int remove_stopped(struct hutch_sandbox *sandbox, struct hutch_error *err
 
 /* A keeper that does not answer (stopped, stuck) cannot be asked to end. With it goes all it keeps.
  */
-static void end_if_silent(struct hutch_sandbox *sandbox)
+static void end_if_silent(const struct hutch_sandbox *sandbox)
 {
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct pollfd answer = {sandbox->socket, POLLIN, 0};
     struct ucred keeper;
     socklen_t length = sizeof(keeper);
-    if (client_simple(sandbox, "ping", &ignored) != -HUTCH_E_SYSTEM ||
-        sandbox_connect(sandbox, false, &ignored) < 0)
-        return;
-    if (getsockopt(sandbox->socket, SOL_SOCKET, SO_PEERCRED, &keeper, &length) == 0)
+    if (poll(&answer, 1, PATIENCE_MS) == 0 &&
+        getsockopt(sandbox->socket, SOL_SOCKET, SO_PEERCRED, &keeper, &length) == 0)
         (void)kill(keeper.pid, SIGKILL);
+}
+
+/* Two questions at once, each with its answer: one at once, the other when all is gone. */
+static int ask_twice(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    struct wire_message ping = WIRE_MESSAGE_INIT, stop = WIRE_MESSAGE_INIT, answer;
+    wire_begin(&ping, "ping");
+    describe_stop(&stop, "killed", 0, true);
+    int status = wire_send(sandbox->socket, &ping, err);
+    if (status == 0)
+        status = wire_send(sandbox->socket, &stop, err);
+    if (status == 0)
+        end_if_silent(sandbox);
+    for (int i = 0; i < 2 && status == 0; i++) {
+        status = wire_receive(sandbox->socket, &answer, err);
+        if (status < 0)
+            break;
+        status = wire_check(&answer, err);
+        wire_done(&answer);
+    }
+    hutch_buf_done(&ping.text);
+    hutch_buf_done(&stop.text);
+    return status;
+}
+
+/* On a connection of its own: no answer is owed there. */
+static int remove_running(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
     hutch_fd_close(&sandbox->socket);
+    int status = sandbox_connect(sandbox, true, err);
+    return status < 0 ? status : judge_end(sandbox, ask_twice(sandbox, err));
 }
 
 static int remove_now(struct hutch_sandbox *sandbox, bool force, struct hutch_error *err)
@@ -348,8 +385,7 @@ static int remove_now(struct hutch_sandbox *sandbox, bool force, struct hutch_er
         return hutch_fail(err, HUTCH_E_CONFLICT, 0,
                           "sandbox '%s' is %s; stop it first, or remove it with 'hutch rm -f %s'",
                           sandbox->home.name, home_state_name(record.state), sandbox->home.name);
-    end_if_silent(sandbox);
-    int status = ask_stop(sandbox, "killed", 0, true, err);
+    int status = remove_running(sandbox, err);
     if (status == 0 && home_is_there(&sandbox->home)) /* its keeper was killed on the way */
         return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is still there; try again",
                           sandbox->home.name);

@@ -64,7 +64,7 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     keeper->lease.fd = keeper->pool.dir = keeper->pidfd = keeper->socket = HUTCH_NO_FD;
     keeper->writable = keeper->artifacts = keeper->terminal = HUTCH_NO_FD;
     keeper->artifacts_target = keeper->memory_layer = HUTCH_NO_FD;
-    keeper->feed.target = HUTCH_NO_FD;
+    keeper->feed.target = keeper->core_pattern = HUTCH_NO_FD;
     keeper->feed.buffer = keeper->input;
     struct hutch_run_options none = HUTCH_RUN_OPTIONS_INIT;
     none.capture = false;
@@ -120,6 +120,7 @@ void keeper_free(struct keeper *keeper)
     capture_done(&keeper->both);
     hutch_fd_close(&keeper->feed.target);
     hutch_fd_close(&keeper->pidfd);
+    hutch_fd_close(&keeper->core_pattern);
     hutch_fd_close(&keeper->socket);
     free(keeper);
 }

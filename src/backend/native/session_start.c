@@ -65,21 +65,18 @@ static int make_recorded_stdio(struct session *session, int *fds, struct hutch_e
 static int launch(struct warden *warden, struct session *session, struct spawn_order *order,
                   struct hutch_error *err)
 {
-    char name[40];
-    (void)snprintf(name, sizeof(name), "exec-%s", session->id);
-    int status = cgroup_make_child(&warden->keeper->cgroup, name, &session->cgroup, err);
-    if (status == 0)
-        status = cgroup_open_entrances(&session->cgroup, order->groups, &order->group_count, err);
-    session->oom_kills_before = cgroup_counter(&warden->keeper->cgroup, CGROUP_OOM_KILLS);
+    int status = session_enter_groups(warden, session, err);
+    order->group_count = session->entrances.count;
+    memcpy(order->groups, session->entrances.fds, sizeof(order->groups));
+    (void)cgroup_watch(&warden->keeper->cgroup, CGROUP_OOM_KILLS, &session->oom_kills_before);
     session->is_guarded = !order->group_count;
     order->session = session->number;
     order->command = &session->command;
     if (status == 0)
         status = keeper_spawn(warden->keeper, order, err);
-    for (size_t i = 0; i < order->group_count; i++)
-        hutch_fd_close(&order->groups[i]);
+    session_is_in_groups(warden, session);
     if (status < 0)
-        (void)cgroup_try_remove(&session->cgroup);
+        (void)session_leave_groups(warden, session);
     return status;
 }
 

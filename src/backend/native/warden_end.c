@@ -146,6 +146,7 @@ static void begin_removal(struct warden *warden)
         keeper_kill_all(warden->keeper);
     }
     close_door(warden);
+    spare_groups_drop(warden);
     remove_all(warden);
 }
 
