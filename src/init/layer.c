@@ -46,8 +46,10 @@ static int copy_up(int upper, const char *name, int lower)
         return -1;
     if (mkdirat(upper, name, 0700) < 0)
         return errno == EEXIST ? 0 : -1; /* it was copied before: the layer is fresh */
+    const struct timespec times[2] = {info.st_atim, info.st_mtim};
     if (fchownat(upper, name, info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) == 0 &&
-        fchmodat(upper, name, info.st_mode & 07777, 0) == 0)
+        fchmodat(upper, name, info.st_mode & 07777, 0) == 0 &&
+        utimensat(upper, name, times, AT_SYMLINK_NOFOLLOW) == 0)
         return 0;
     (void)unlinkat(upper, name, AT_REMOVEDIR);
     return -1;
@@ -64,7 +66,8 @@ static int pair_enter(const struct pair *at, const char *name, struct pair *ret_
     int status =
         next.lower >= 0 ? copy_up(at->upper, name, next.lower) : layer_mkdir(at->upper, name);
     if (status >= 0)
-        next.upper = openat(at->upper, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        next.upper = sys_openat2(at->upper, name, O_PATH | O_DIRECTORY,
+                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
     if (next.upper < 0) {
         pair_close(&next);
         return -1;
@@ -92,22 +95,28 @@ static int add_entry(const struct pair *at, const char *name, const struct init_
     return entry_make(at->upper, name, step, text);
 }
 
+/* A path may come from the image, whose passwd names homes: ".." would lead out of the layer, and
+ * from there to the host. */
+static bool is_plain(const char *name, size_t length)
+{
+    return length > 0 && !(name[0] == '.' && (length == 1 || (length == 2 && name[1] == '.')));
+}
+
 static int add_path(const struct pair *top, const char *path, const struct init_step *step,
                     const char *text)
 {
     char name[256];
-    const char *slash = strchr(path, '/');
-    if (!slash)
-        return add_entry(top, path, step, text);
-    size_t length = (size_t)(slash - path);
-    if (length >= sizeof(name))
+    size_t length = strcspn(path, "/");
+    if (!is_plain(path, length) || length >= sizeof(name))
         return -1;
+    if (!path[length])
+        return add_entry(top, path, step, text);
     memcpy(name, path, length);
     name[length] = '\0';
     struct pair below;
     if (pair_enter(top, name, &below) < 0)
         return -1;
-    int status = add_path(&below, slash + 1, step, text);
+    int status = add_path(&below, path + length + 1, step, text);
     pair_close(&below);
     return status;
 }

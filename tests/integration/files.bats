@@ -186,6 +186,15 @@ busybox_root() {
     same "owners" $'0:0\n1234:1235\n1000:1000' "$(field .stdout)"
 }
 
+@test "--rootfs: directories in which hutch finds all it would make keep their times" {
+    busybox_root
+    mkdir -p "$root"/home/user "$root"/var/tmp
+    owned_by_caller "$root"
+    touch -d @1000000000 "$root/home" "$root/var"
+    result --rootfs "$root" -- stat -c %Y /home /var
+    same "times" $'1000000000\n1000000000' "$(field .stdout)"
+}
+
 @test "--rootfs: what hutch adds does not depend on how plain its directories are" {
     busybox_root
     python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.note", b"x")' "$root/etc" || skip "no user attributes here"
