@@ -87,8 +87,8 @@ static int set_capabilities(uint32_t kept)
     return (int)syscall(SYS_capset, &header, sets);
 }
 
-/* What copies files of any owner: over the sandbox's own files, not over those of the host, of
- * which only one owner has a number inside, whom it has to become to make any. */
+/* What copies files of any owner. A workspace need not have a number for the sandbox's root: there
+ * the copy has to become the directory's owner to make any. */
 static const int file_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_SETUID,
                                         CAP_SETGID};
 
