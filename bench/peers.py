@@ -64,6 +64,7 @@ def make_busybox_root(world):
     root = world.make_dir("root")
     for name in ("bin", "dev", "etc", "home", "proc", "root", "sys", "tmp", "workspace"):
         world.make_dir("root", name)
+    os.chmod(world.path("root", "tmp"), 0o1777)  # the sandbox's user removes there what was copied in
     check(["cp", "-L", busybox, os.path.join(root, "bin", "busybox")])
     for applet in check([busybox, "--list"], text=True).split():
         link = os.path.join(root, "bin", applet)

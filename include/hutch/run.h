@@ -33,11 +33,13 @@ struct hutch_run_options {
     bool capture;    /* keep output in the result, up to the spec's limits.output */
     hutch_output_fn on_output;
     void *userdata;
+    bool usage; /* count what the run uses; otherwise the result's usage is all zero, and the run a
+                   little faster */
 };
 
-#define HUTCH_RUN_OPTIONS_INIT                                                     \
-    {                                                                              \
-        sizeof(struct hutch_run_options), -1, -1, -1, -1, -1, -1, true, NULL, NULL \
+#define HUTCH_RUN_OPTIONS_INIT                                                           \
+    {                                                                                    \
+        sizeof(struct hutch_run_options), -1, -1, -1, -1, -1, -1, true, NULL, NULL, true \
     }
 
 /* Runs the spec's command in a new sandbox, waits for its end and leaves nothing behind. Blocks the

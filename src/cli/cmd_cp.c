@@ -76,6 +76,7 @@ const struct cli_verb cli_verb_cp = {
                "host's side is a tar archive on standard input or output.\n"
                "\n"
                "The caller's files belong to the sandbox's user inside, and the other way round.\n"
+               "A file gets its name when it is whole, and only then takes another's place.\n"
                "\n"
                "Examples\n"
                "  hutch cp data.csv work:/workspace/\n"

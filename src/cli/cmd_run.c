@@ -95,7 +95,7 @@ static struct hutch_run_options run_options_of(const struct run_request *request
 {
     struct hutch_run_options options = HUTCH_RUN_OPTIONS_INIT;
     options.cancel_fd = signals->cancel_fd;
-    options.capture = request->json;
+    options.capture = options.usage = request->json; /* nobody else would see them */
     if (request->interactive)
         options.stdin_fd = STDIN_FILENO;
     if (!request->json) {

@@ -11,13 +11,20 @@
  * "UID:GID:UID:GID", a user inside and whom it stands for in the archive, or empty. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "copy/report.h"
+
+/* From here on a file in the page cache would crowd out what else a sandbox of ordinary size has
+ * there. */
+#define LARGE_FILE_BYTES (UINT64_C(64) << 20)
 
 struct owner {
     uid_t uid;
@@ -77,6 +84,21 @@ static void owner_here(void *context, uid_t *uid, gid_t *gid)
     *gid = copy->inside.gid;
 }
 
+/* The kernel takes the capabilities over files away with the number 0, and lets us have them back.
+ */
+static void become(void *context, uid_t uid, gid_t gid)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2];
+    (void)context;
+    (void)setfsgid(gid);
+    (void)setfsuid(uid);
+    if (syscall(SYS_capget, &header, sets) < 0)
+        return;
+    sets[0].effective = sets[0].permitted;
+    (void)syscall(SYS_capset, &header, sets);
+}
+
 /* ---- halves ---- */
 
 static int fail(enum tar_what what, const char *path, struct tar_failure *failure)
@@ -120,8 +142,10 @@ static int unpack(struct copy *copy, char *path, const char *name, struct tar_fa
                                          .rename_first = destination.name,
                                          .make_fifos = true,
                                          .map_owner = copy->keeps_owners ? owner_here : NULL,
+                                         .become = copy->keeps_owners ? become : NULL,
                                          .skipped = on_skipped,
-                                         .context = copy};
+                                         .context = copy,
+                                         .direct_from = LARGE_FILE_BYTES};
     return tar_unpack(&options, STDIN_FILENO, failure);
 }
 
@@ -135,8 +159,10 @@ static int untar(struct copy *copy, char *path, const char *name, struct tar_fai
                                          .names = TAR_NAMES_RELATIVE,
                                          .make_fifos = true,
                                          .map_owner = copy->keeps_owners ? owner_here : NULL,
+                                         .become = copy->keeps_owners ? become : NULL,
                                          .skipped = on_skipped,
-                                         .context = copy};
+                                         .context = copy,
+                                         .direct_from = LARGE_FILE_BYTES};
     return tar_unpack(&options, STDIN_FILENO, failure);
 }
 

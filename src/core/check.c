@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/promise.h"
+#include "util/json_out.h"
 
 /* The native backend maps this many ids, as every container image expects. */
 #define LARGEST_ID 65535
@@ -243,6 +244,33 @@ int hutch_check_key(char *text, struct hutch_error *err)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "'%.80s' is not a key, leave out the '=' and what follows", text);
     return 0;
+}
+
+/* A character of the first or the second set of controls in UTF-8: U+0000 to U+001F, U+007F to
+ * U+009F. */
+static bool is_control(const char *at)
+{
+    unsigned char byte = (unsigned char)at[0], next = (unsigned char)at[1];
+    return byte < 0x20 || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0);
+}
+
+int hutch_check_label(const char *text, struct hutch_error *err)
+{
+    if (!hutch_utf8_valid(text, strlen(text)))
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "a label is not UTF-8, write it in letters such as 'team=red'");
+    for (const char *at = text; *at; at++)
+        if (is_control(at))
+            return hutch_fail(err, HUTCH_E_INVALID, 0,
+                              "a label has a control character after '%.*s', leave it out",
+                              (int)(at - text < 80 ? at - text : 80), text);
+    return 0;
+}
+
+int hutch_check_label_key(char *text, struct hutch_error *err)
+{
+    int r = hutch_check_key(text, err);
+    return r < 0 ? r : hutch_check_label(text, err);
 }
 
 int hutch_check_promise(char *text, struct hutch_error *err)

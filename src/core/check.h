@@ -23,6 +23,10 @@ int hutch_check_pull(char *text, struct hutch_error *err);
 int hutch_check_isolation(char *text, struct hutch_error *err);
 /* The name of a variable or a label: not empty, without '='. */
 int hutch_check_key(char *text, struct hutch_error *err);
+/* A label's key or value, which is shown in tables and compared: UTF-8 without control characters.
+ */
+int hutch_check_label(const char *text, struct hutch_error *err);
+int hutch_check_label_key(char *text, struct hutch_error *err);
 int hutch_check_promise(char *text, struct hutch_error *err);
 
 /* Removes slashes from the end, but not the first. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/check.h"
 #include "core/field_read.h"
 #include "core/map.h"
 #include "util/own.h"
@@ -11,6 +12,8 @@ static int pairs_set(const struct hutch_field_row *row, struct hutch_map *map, c
                      const char *value, struct hutch_error *err)
 {
     int r = hutch_field_types[row->type].check(key, err);
+    if (r >= 0 && row->type == HUTCH_TYPE_LABELS)
+        r = hutch_check_label(value, err);
     if (r < 0)
         return r;
     if (map->count >= row->max && !hutch_map_get(map, key))

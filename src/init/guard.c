@@ -21,7 +21,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -110,8 +109,13 @@ pid_t guard_start(struct session *session, const struct init_spawn *spawn,
 /* "PID (any name) STATE PARENT ...": the name may hold anything. */
 static bool read_process(int proc, const char *name, struct process *ret_process)
 {
+    static const char file[] = "/stat";
     char path[32], text[512];
-    (void)snprintf(path, sizeof(path), "%.16s/stat", name);
+    size_t digits = strlen(name);
+    if (digits + sizeof(file) > sizeof(path))
+        return false;
+    memcpy(path, name, digits);
+    memcpy(path + digits, file, sizeof(file));
     int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (fd >= 0)

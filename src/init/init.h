@@ -47,11 +47,12 @@ struct spawn_stdio {
 struct sandbox {
     int trees[INIT_MAX_TREES];
     uint32_t tree_count;
-    int root;      /* the new root directory */
-    int writable;  /* the writable layer's directory */
-    int kept;      /* a clone of its mount, when the keeper wants to keep it; -1: none */
-    int artifacts; /* /artifacts, when asked for */
-    int whole;     /* the root and every mount in it, when it is handed over; -1: none */
+    int root;            /* the new root directory */
+    int writable;        /* the writable layer's directory */
+    int kept;            /* a clone of its mount, when the keeper wants to keep it; -1: none */
+    int artifacts;       /* /artifacts, when asked for */
+    int whole;           /* the root and every mount in it, when it is handed over; -1: none */
+    uint32_t steps_done; /* of the plan, by layer_prepare */
     struct parent parent;
     struct failure failure;
 };
@@ -104,10 +105,18 @@ int tree_restrict(int tree, uint32_t attrs);
 int step_apply(struct sandbox *box, const struct init_plan *plan, const struct init_step *step);
 /* Opens a name beneath the new root; never leaves it, follows no symlink when strict. */
 int target_open(const struct sandbox *box, const char *path, int flags, bool strict);
+int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs);
+
+/* layer.c */
 /* A directory of the writable layer that the sandbox does not see as such. 1 when it is there
  * already: the layer has served before. */
 int layer_mkdir(int writable, const char *name);
-int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs);
+/* Puts what the plan begins with into a fresh "upper", over what is in "lower". Returns how many
+ * steps that were. */
+uint32_t layer_prepare(int writable, const struct init_plan *plan);
+
+/* entry.c: the directory, file or symlink of a step. */
+int entry_make(int parent, const char *name, const struct init_step *step, const char *text);
 
 /* inside.c: a directory and what is missing on the way to it, through symlinks of the image. */
 int directory_make_inside(const struct sandbox *box, const struct init_step *step,

@@ -40,9 +40,12 @@
 
 struct init {
     struct sandbox box;
-    struct session *sessions; /* INIT_MAX_SESSIONS */
-    size_t session_limit;     /* places beyond were never used */
-    bool is_guest;            /* see guest.c */
+    struct session *sessions;
+    size_t session_room;
+    struct session only;  /* of a run; then there is no table */
+    size_t session_limit; /* places beyond were never used */
+    bool is_guest;        /* see guest.c */
+    bool is_run;          /* READY has not been said */
     bool one_shot;
     bool is_confined; /* behind the filter itself: see spawn_confine */
     bool has_doomed;  /* something whose guard has gone is to be killed: see guard.c */
@@ -69,11 +72,21 @@ static struct session *session_find(struct init *init, pid_t pid)
     return NULL;
 }
 
+/* Guards share the table with PID 1, but a run has none. */
+static int sessions_open(struct init *init, bool one_shot)
+{
+    if (init->sessions)
+        return 0;
+    init->sessions = one_shot ? &init->only : sessions_map();
+    init->session_room = one_shot ? 1 : INIT_MAX_SESSIONS;
+    return init->sessions ? 0 : -1;
+}
+
 /* A free place, or NULL with errno. */
 static struct session *session_new(struct init *init)
 {
     struct session *session = session_find(init, 0);
-    if (!session && init->session_limit < INIT_MAX_SESSIONS)
+    if (!session && init->session_limit < init->session_room)
         session = &init->sessions[init->session_limit++];
     if (!session)
         errno = EAGAIN;
@@ -111,6 +124,30 @@ static int become_namespace_root(void)
     return syscall(SYS_setgroups, 0, NULL) < 0 ? -1 : tie_to_keeper();
 }
 
+/* What the keeper looks at while the sandbox lives. */
+static uint32_t list_handles(const struct sandbox *box, int *handles)
+{
+    uint32_t count = 0;
+    handles[count++] = box->kept >= 0 ? box->kept : box->writable;
+    if (box->artifacts >= 0)
+        handles[count++] = box->artifacts;
+    if (box->whole >= 0)
+        handles[count++] = box->whole;
+    return count;
+}
+
+static int add_trees(struct init *init)
+{
+    uint32_t count = (uint32_t)init->received.fd_count;
+    if (init->box.tree_count + count > INIT_MAX_TREES) {
+        errno = EPROTO;
+        return -1;
+    }
+    memcpy(init->box.trees + init->box.tree_count, init->received.fds, count * sizeof(int));
+    init->box.tree_count += count;
+    return 0;
+}
+
 static int handle_setup(struct init *init)
 {
     struct failure failure = {.stage = INIT_STAGE_PROTOCOL};
@@ -121,16 +158,16 @@ static int handle_setup(struct init *init)
         failure.stage = INIT_STAGE_IDENTITY;
         return failure_send(&failure);
     }
+    if (add_trees(init) < 0)
+        return failure_send(&failure);
     if (sandbox_build(&init->box, plan) < 0)
         return failure_send(&init->box.failure);
+    init->is_run = plan->is_run;
+    if (init->is_run)
+        return 0;
     struct init_message ready = {.type = INIT_READY};
-    int handles[3] = {init->box.kept >= 0 ? init->box.kept : init->box.writable};
-    uint32_t count = 1;
-    if (init->box.artifacts >= 0)
-        handles[count++] = init->box.artifacts;
-    if (init->box.whole >= 0)
-        handles[count++] = init->box.whole;
-    int status = message_send(&ready, handles, count);
+    int handles[3];
+    int status = message_send(&ready, handles, list_handles(&init->box, handles));
     if (init->box.kept >= 0)
         close(init->box.kept);
     return status;
@@ -162,7 +199,8 @@ static int keep_few_capabilities(const struct init *init, bool one_shot)
     kept[0].permitted =
         1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SETPCAP | 1u << CAP_KILL | 1u << CAP_CHOWN;
     if (!one_shot) { /* to hand on to hutch-copy; once given up they cannot be made inheritable */
-        kept[0].inheritable = 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_CHOWN;
+        kept[0].inheritable = 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_CHOWN |
+                              1u << CAP_SETUID | 1u << CAP_SETGID;
         kept[0].permitted |= kept[0].inheritable;
     }
     kept[0].effective = kept[0].permitted;
@@ -215,14 +253,14 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
     if (spawn->program)
         stdio->program = init->received.fds[count - 1];
     failure->stage = INIT_STAGE_CAPABILITIES;
-    if (keep_few_capabilities(init, spawn->one_shot) < 0)
+    if (!init->is_confined && keep_few_capabilities(init, spawn->one_shot) < 0)
         return -1;
     failure->stage = INIT_STAGE_SECCOMP;
     if (!spawn->one_shot && !init->is_confined && spawn_confine(spawn) < 0)
         return -1;
     stdio->is_confined = init->is_confined = !spawn->one_shot;
     failure->stage = INIT_STAGE_FORK;
-    struct session *session = session_new(init);
+    struct session *session = sessions_open(init, spawn->one_shot) < 0 ? NULL : session_new(init);
     if (!session)
         return -1;
     umask(022);
@@ -254,7 +292,11 @@ static int handle_spawn(struct init *init)
     if (leader < 0 || is_guarded)
         return status;
     message.value = leader;
-    status = message_send(&message, &stdio.terminal, stdio.terminal >= 0 ? 1 : 0);
+    int handles[3] = {stdio.terminal};
+    uint32_t count = stdio.terminal >= 0 ? 1 : 0;
+    if (init->is_run)
+        count += list_handles(&init->box, handles + count);
+    status = message_send(&message, handles, count);
     if (stdio.terminal >= 0)
         close(stdio.terminal);
     return status;
@@ -289,23 +331,13 @@ static int handle_kill(struct init *init)
     return 0;
 }
 
-static int handle_trees(struct init *init)
-{
-    uint32_t count = (uint32_t)init->received.fd_count;
-    if (init->box.tree_count + count > INIT_MAX_TREES)
-        return -1;
-    memcpy(init->box.trees + init->box.tree_count, init->received.fds, count * sizeof(int));
-    init->box.tree_count += count;
-    return 0;
-}
-
 static int serve_message(struct init *init)
 {
     if (message_receive(&init->received) < 0)
         return -1;
     switch (init->received.message.type) {
     case INIT_FDS:
-        return handle_trees(init);
+        return add_trees(init);
     case INIT_SETUP:
         return handle_setup(init);
     case INIT_JOIN:
@@ -491,8 +523,8 @@ int main(int argc, char **argv)
     umask(0); /* the plan's modes are meant as they are */
     init.is_guest = argc > 1 && !strcmp(argv[1], INIT_GUEST_WORD);
     int children = -1;
-    if (begin(&init) < 0 || !(init.sessions = sessions_map()) ||
-        (children = watch_children()) < 0 || (!init.is_guest && prepare() < 0)) {
+    if (begin(&init) < 0 || (children = watch_children()) < 0 ||
+        (!init.is_guest && prepare() < 0)) {
         struct failure failure = {.stage = INIT_STAGE_NAMESPACES};
         failure_send(&failure);
         return 1;

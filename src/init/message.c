@@ -63,7 +63,7 @@ static const void *map_blob(struct received *received, int fd, uint32_t minimum)
         errno = EPROTO;
         return NULL;
     }
-    void *blob = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *blob = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     if (blob == MAP_FAILED)
         return NULL;
     received->mapped = blob;

@@ -2,8 +2,10 @@
 /* What the keeper (outside) and hutch-init (PID 1 inside) say to each other over a SOCK_SEQPACKET
  * pair.
  *
- * keeper -> init:  SETUP (blob: plan)  FDS* JOIN  SPAWN (blob: spawn)*       (SIGNAL | KILL)*
+ * keeper -> init:  FDS* SETUP (blob: plan)  JOIN  SPAWN (blob: spawn)*       (SIGNAL | KILL)*
  * init -> keeper:  READY | FAILED      (SPAWNED | FAILED)*      EXITED* GONE*
+ *
+ * For a run, READY is left out: what it would bring comes with SPAWNED, and the keeper sleeps on.
  *
  * A blob is a struct first, then arrays and NUL-terminated strings, named by their offset from the
  * start. Offset 0 means "none". A short one follows its message, a long one comes as a memfd before
@@ -24,7 +26,7 @@
 
 enum init_message_type {
     INIT_FDS = 1, /* keeper: more descriptors for the plan's table of trees */
-    INIT_SETUP,   /* keeper: build the sandbox; with a blob */
+    INIT_SETUP,   /* keeper: build the sandbox; with a blob, and the last of the plan's trees */
     INIT_JOIN,    /* keeper: descriptors of cgroup files; write "0" into each, then hide the cgroup
                      tree */
     INIT_SPAWN,  /* keeper: run a command; with a blob; descriptors: stdin, stdout, stderr (none for
@@ -34,8 +36,8 @@ enum init_message_type {
                     until GONE */
     INIT_READY,  /* init: the sandbox is built; descriptors: writable layer, artifacts directory
                     (when asked for), the root with all that is mounted in it (likewise) */
-    INIT_SPAWNED, /* init: the command runs; descriptor 0 is the terminal's master when one was
-                     asked for */
+    INIT_SPAWNED, /* init: the command runs; descriptors: the terminal's master when one was asked
+                     for, for a run those of READY */
     INIT_EXITED,  /* init: the command's first process has ended; value is its wait status */
     INIT_GONE,    /* init: nothing is left of a command that had a guard */
     INIT_FAILED, /* init: step number 'step' of the plan (or enum init_stage) failed with 'os_errno'
@@ -145,6 +147,7 @@ struct init_plan {
     uint32_t become_root; /* take uid and gid 0 of the namespace before building */
     uint32_t hands_over;  /* do not live in the tree: send it back whole, for the container of an
                              engine */
+    uint32_t is_run;      /* a command will follow at once: no READY */
 };
 
 struct init_rlimit {
@@ -154,10 +157,8 @@ struct init_rlimit {
 
 struct init_spawn {
     uint32_t size;
-    uint32_t argv; /* offset of uint32_t[argc]: offsets of strings */
-    uint32_t argc;
+    uint32_t argv; /* offset of uint64_t[]: offsets of strings, then 0 */
     uint32_t envp;
-    uint32_t envc;
     uint32_t workdir; /* offset */
     uint32_t search;  /* offset of the PATH to look in */
     uint32_t uid;

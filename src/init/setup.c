@@ -4,7 +4,6 @@
  * good. */
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -52,7 +51,7 @@ static int grab_trees(struct sandbox *box, const struct init_plan *plan)
     const struct init_tree *trees = blob_at(plan, plan->trees);
     int received[INIT_MAX_TREES];
     uint32_t next = 0;
-    memcpy(received, box->trees, sizeof(received));
+    memcpy(received, box->trees, box->tree_count * sizeof(received[0]));
     for (uint32_t i = 0; i < plan->tree_count; i++) {
         if (trees[i].absent) {
             box->trees[i] = -1;
@@ -107,23 +106,21 @@ int overlay_mount(int at, const char *lower, const char *upper, const char *work
     return mount;
 }
 
-int layer_mkdir(int writable, const char *name)
-{
-    int status = mkdirat(writable, name, 0755);
-    return status < 0 && errno == EEXIST ? 1 : status;
-}
-
 /* One call with all options in one page, where the newer ones take 255 bytes at a time: the names
  * of hundreds of layers fit. Those are relative to the directory that holds them, to be short. */
 static int mount_layers(struct sandbox *box, const char *names)
 {
+    static const char before[] = "lowerdir=";
+    static const char after[] = ",upperdir=../upper,workdir=../work,userxattr";
     char options[4096];
-    int length = snprintf(options, sizeof(options),
-                          "lowerdir=%s,upperdir=../upper,workdir=../work,userxattr", names);
-    if (length < 0 || (size_t)length >= sizeof(options)) {
+    size_t length = strlen(names);
+    if (sizeof(before) + length + sizeof(after) > sizeof(options)) {
         errno = E2BIG;
         return -1;
     }
+    memcpy(options, before, sizeof(before));
+    memcpy(options + sizeof(before) - 1, names, length);
+    memcpy(options + sizeof(before) - 1 + length, after, sizeof(after));
     if (fchdir(box->writable) < 0 || chdir("lower") < 0 ||
         syscall(SYS_mount, "overlay", "../root", "overlay", SYS_MS_NOSUID | SYS_MS_NODEV, options) <
             0)
@@ -140,14 +137,20 @@ static int mount_lower(struct sandbox *box)
 
 /* The root filesystem is an overlay: given tree below, the writable layer's own directories above.
  */
-static int make_overlay_root(struct sandbox *box, int lower, const char *names)
+static int make_overlay_root(struct sandbox *box, const struct init_plan *plan)
 {
-    static const char *const directories[] = {"lower", "upper", "work", "root", "empty"};
+    static const char *const directories[] = {"lower", "work", "root", "empty"};
+    const char *names = blob_at(plan, plan->lower_names);
+    int is_old = layer_mkdir(box->writable, "upper");
+    if (is_old < 0)
+        return -1;
     for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
         if (layer_mkdir(box->writable, directories[i]) < 0)
             return -1;
-    if (sys_move_mount(lower, box->writable, "lower") < 0)
+    if (sys_move_mount(box->trees[plan->lower_tree], box->writable, "lower") < 0)
         return -1;
+    if (!is_old && !names)
+        box->steps_done = layer_prepare(box->writable, plan);
     box->root = names ? mount_layers(box, names) : mount_lower(box);
     return box->root < 0 ? -1 : 0;
 }
@@ -175,8 +178,7 @@ static int make_root(struct sandbox *box, const struct init_plan *plan)
         if (box->kept < 0)
             return fail(box, INIT_STAGE_WRITABLE);
     }
-    if (plan->lower_tree >= 0 &&
-        make_overlay_root(box, box->trees[plan->lower_tree], blob_at(plan, plan->lower_names)) < 0)
+    if (plan->lower_tree >= 0 && make_overlay_root(box, plan) < 0)
         return fail(box, INIT_STAGE_OVERLAY);
     if (plan->lower_tree < 0 && plan->hide_writable && make_inner_root(box) < 0)
         return fail(box, INIT_STAGE_WRITABLE);
@@ -206,7 +208,7 @@ static int raise_loopback(void)
 static int apply_steps(struct sandbox *box, const struct init_plan *plan)
 {
     const struct init_step *steps = blob_at(plan, plan->steps);
-    for (uint32_t i = 0; i < plan->step_count; i++) {
+    for (uint32_t i = box->steps_done; i < plan->step_count; i++) {
         if (step_apply(box, plan, &steps[i]) < 0 && !(steps[i].flags & INIT_STEP_OPTIONAL)) {
             box->failure.step = i;
             return fail(box, INIT_STAGE_STEP);

@@ -101,8 +101,10 @@ static int set_capabilities(uint32_t kept)
     return (int)syscall(SYS_capset, &header, sets);
 }
 
-/* What copies files of any owner: over the sandbox's own files, not over those of the host. */
-static const int file_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER};
+/* What copies files of any owner. A workspace need not have a number for the sandbox's root: there
+ * the copy has to become the directory's owner to make any. */
+static const int file_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_SETUID,
+                                        CAP_SETGID};
 
 static int keep_file_capabilities(void)
 {
@@ -251,15 +253,14 @@ failed:
     _exit(125);
 }
 
-static char **string_vector(const void *blob, uint32_t offset, uint32_t count)
+/* Offsets become pointers where they are: the blob is this process's own. */
+static char **string_vector(const void *blob, uint32_t offset)
 {
-    const uint32_t *offsets = blob_at(blob, offset);
-    char **vector = malloc((count + 1) * sizeof(*vector));
-    if (!vector)
-        return NULL;
-    for (uint32_t i = 0; i < count; i++)
-        vector[i] = (char *)(uintptr_t)blob_at(blob, offsets[i]);
-    vector[count] = NULL;
+    char *base = (char *)(uintptr_t)blob;
+    char **vector = (char **)(void *)(base + offset);
+    _Static_assert(sizeof(*vector) == sizeof(uint64_t), "a pointer fits where its offset was");
+    for (size_t i = 0; vector[i]; i++)
+        vector[i] = base + (uintptr_t)vector[i];
     return vector;
 }
 
@@ -308,20 +309,16 @@ pid_t spawn_command(const struct init_spawn *spawn, struct spawn_stdio *stdio,
     struct child child = {
         .spawn = spawn,
         .stdio = stdio,
-        .argv = string_vector(spawn, spawn->argv, spawn->argc),
-        .envp = string_vector(spawn, spawn->envp, spawn->envc),
+        .argv = string_vector(spawn, spawn->argv),
+        .envp = string_vector(spawn, spawn->envp),
         .stage = INIT_STAGE_FORK,
     };
-    pid_t pid = child.argv && child.envp ? vfork() : -1;
+    pid_t pid = vfork();
     if (pid == 0)
         child_main(&child);
-    int saved = errno;
-    free(child.argv);
-    free(child.envp);
-    if (pid < 0 || child.os_errno) {
-        failure->stage = child.stage;
-        errno = pid < 0 ? saved : child.os_errno;
-        return -1;
-    }
-    return pid;
+    if (pid > 0 && !child.os_errno)
+        return pid;
+    failure->stage = child.stage;
+    errno = pid < 0 ? errno : child.os_errno;
+    return -1;
 }

@@ -79,55 +79,15 @@ static int parent_open(const struct step_context *context, const char **ret_name
     return parent->fd;
 }
 
-static int step_mkdir(const struct step_context *context)
+/* A directory, a file or a symlink. */
+static int step_entry(const struct step_context *context)
 {
     const struct init_step *step = context->step;
     if (step->flags & INIT_STEP_INSIDE)
         return directory_make_inside(context->box, step, context->path);
     const char *name;
     int parent = parent_open(context, &name);
-    if (parent < 0)
-        return -1;
-    int status = mkdirat(parent, name, step->mode);
-    if (status < 0 && errno == EEXIST) {
-        /* present in the image: keep its mode and owner, but it must be a real directory */
-        int existing =
-            sys_openat2(parent, name, O_PATH | O_DIRECTORY, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-        status = existing < 0 ? -1 : close(existing);
-    } else if (status == 0 && (step->uid || step->gid)) {
-        status = fchownat(parent, name, step->uid, step->gid, AT_SYMLINK_NOFOLLOW);
-    }
-    return status;
-}
-
-static int step_file(const struct step_context *context)
-{
-    const char *name;
-    int parent = parent_open(context, &name);
-    if (parent < 0)
-        return -1;
-    int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    context->step->mode);
-    if (fd < 0)
-        return errno == EEXIST ? 0 : -1;
-    size_t length = context->step->text_length;
-    ssize_t written = length ? write(fd, context->text, length) : 0;
-    close(fd);
-    if (written == (ssize_t)length)
-        return 0;
-    if (written >= 0)
-        errno = ENOSPC;
-    return -1;
-}
-
-static int step_symlink(const struct step_context *context)
-{
-    const char *name;
-    int parent = parent_open(context, &name);
-    if (parent < 0)
-        return -1;
-    int status = symlinkat(context->text, parent, name);
-    return status < 0 && errno == EEXIST ? 0 : status;
+    return parent < 0 ? -1 : entry_make(parent, name, step, context->text);
 }
 
 /* Mounts onto path, which is made, as a directory or an empty file, when it is missing. A symlink
@@ -264,10 +224,11 @@ static int step_lend(const struct step_context *context)
 static int cover(const struct step_context *context, int at, const char *source, uint32_t attrs)
 {
     const char *name;
+    struct stat info;
     int parent = parent_open(context, &name);
     if (parent < 0)
         return -1;
-    if (faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+    if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
         return 0;
     int clone = sys_open_tree(at, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
     if (clone < 0)
@@ -336,8 +297,8 @@ static int step_copy(const struct step_context *context)
 int step_apply(struct sandbox *box, const struct init_plan *plan, const struct init_step *step)
 {
     static int (*const table[])(const struct step_context *) = {
-        [INIT_OP_MKDIR] = step_mkdir,         [INIT_OP_FILE] = step_file,
-        [INIT_OP_SYMLINK] = step_symlink,     [INIT_OP_ATTACH] = step_attach,
+        [INIT_OP_MKDIR] = step_entry,         [INIT_OP_FILE] = step_entry,
+        [INIT_OP_SYMLINK] = step_entry,       [INIT_OP_ATTACH] = step_attach,
         [INIT_OP_PROC] = step_proc,           [INIT_OP_DEVPTS] = step_devpts,
         [INIT_OP_TMPFS] = step_tmpfs,         [INIT_OP_LEND] = step_lend,
         [INIT_OP_MASK_FILE] = step_mask_file, [INIT_OP_MASK_DIRECTORY] = step_mask_directory,

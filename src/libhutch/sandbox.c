@@ -79,6 +79,7 @@ void hutch_sandbox_free(struct hutch_sandbox *sandbox)
     if (!sandbox)
         return;
     hutch_fd_close(&sandbox->socket);
+    hutch_fd_close(&sandbox->null);
     home_close(&sandbox->home);
     free(sandbox);
 }

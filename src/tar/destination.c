@@ -38,6 +38,14 @@ static int open_parent(int dir, const char *path, const char *last)
     return openat(dir, parent, OPEN_PLACE);
 }
 
+/* Somebody who writes /dev/null or /dev/stdout does not want a file there. Only a guard against
+ * mistakes: what comes to have the name later is replaced. */
+static bool is_special(int dir, const char *name)
+{
+    struct stat info;
+    return fstatat(dir, name, &info, 0) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 int tar_destination_open(int dir, const char *path, const char *source_name,
                          struct tar_destination *ret_destination, struct tar_failure *failure)
 {
@@ -52,7 +60,10 @@ int tar_destination_open(int dir, const char *path, const char *source_name,
     }
     if (found.fd < 0)
         return tar_fail(failure, TAR_TARGET, errno, path);
-    if (set_name(&found, name, failure) < 0) {
+    int status = set_name(&found, name, failure);
+    if (status == 0 && is_special(found.fd, found.name))
+        status = tar_fail(failure, TAR_SPECIAL, 0, path);
+    if (status < 0) {
         (void)close(found.fd);
         return -1;
     }

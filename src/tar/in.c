@@ -27,14 +27,18 @@ void tar_in_done(struct tar_in *in)
     in->buffer = NULL;
 }
 
-static ssize_t read_more(struct tar_in *in)
+static ssize_t read_some(const struct tar_in *in, char *to, size_t room)
 {
-    char *to = in->buffer + in->end;
-    size_t room = BUFFER_BYTES - in->end;
     ssize_t got;
     do
         got = in->read ? in->read(in->context, to, room) : read(in->fd, to, room);
     while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static ssize_t read_more(struct tar_in *in)
+{
+    ssize_t got = read_some(in, in->buffer + in->end, BUFFER_BYTES - in->end);
     if (got > 0)
         in->end += (size_t)got;
     return got;
@@ -69,6 +73,20 @@ long tar_in_some(struct tar_in *in, uint64_t max, const char **ret_data)
     *ret_data = in->buffer + in->at;
     in->at += length;
     return (long)length;
+}
+
+int tar_in_fill(struct tar_in *in, char *to, size_t length)
+{
+    size_t done = TAR_MIN(in->end - in->at, length);
+    memcpy(to, in->buffer + in->at, done);
+    in->at += done;
+    while (done < length) {
+        ssize_t got = read_some(in, to + done, length - done);
+        if (got <= 0)
+            return (int)got;
+        done += (size_t)got;
+    }
+    return 1;
 }
 
 void tar_in_drain(struct tar_in *in)

@@ -26,6 +26,9 @@ int tar_in_block(struct tar_in *in, const char **ret_block);
 /* The next bytes, at least one and at most max: their number, 0 at the stream's end, -1 with
  * errno. */
 long tar_in_some(struct tar_in *in, uint64_t max, const char **ret_data);
+/* All of the next bytes, straight to where they belong. Returns 1, 0 when the stream ends before
+ * the last of them, -1 with errno. */
+int tar_in_fill(struct tar_in *in, char *to, size_t length);
 /* Reads what a writer may still have to say after its end mark, so that it is not killed by a
  * broken pipe: at most one record of the largest size that tar programs write. */
 void tar_in_drain(struct tar_in *in);

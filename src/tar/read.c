@@ -54,6 +54,17 @@ long tar_reader_content(struct tar_reader *reader, uint64_t max, const char **re
     return got;
 }
 
+int tar_reader_fill(struct tar_reader *reader, char *to, size_t length)
+{
+    if (length > reader->left)
+        return tar_reader_fail(reader, TAR_TRUNCATED, 0);
+    int got = tar_in_fill(&reader->in, to, length);
+    if (got <= 0)
+        return tar_reader_fail(reader, got < 0 ? TAR_STREAM : TAR_TRUNCATED, got < 0 ? errno : 0);
+    reader->left -= length;
+    return 0;
+}
+
 static int skip_content(struct tar_reader *reader)
 {
     const char *data;

@@ -41,6 +41,8 @@ void tar_reader_done(struct tar_reader *reader);
 int tar_reader_next(struct tar_reader *reader);
 /* The next bytes of the entry's content: their number, 0 when there are no more. */
 long tar_reader_content(struct tar_reader *reader, uint64_t max, const char **ret_data);
+/* All of so many. */
+int tar_reader_fill(struct tar_reader *reader, char *to, size_t length);
 int tar_reader_fail(struct tar_reader *reader, enum tar_what what, int os_errno);
 
 /* read_sparse.c: what a header says about holes, before the content is read. */

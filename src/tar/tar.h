@@ -51,7 +51,8 @@
     X(TOO_DEEP, "more directories inside each other than allowed")         \
     X(TOO_LONG, "a name longer than allowed")                              \
     X(TOO_MANY, "more entries than allowed")                               \
-    X(TOO_BIG, "more bytes than allowed")
+    X(TOO_BIG, "more bytes than allowed")                                  \
+    X(SPECIAL, "cannot replace a device, FIFO or socket by a copy")
 
 enum tar_what {
 #define X(name, text) TAR_##name,
@@ -70,6 +71,9 @@ const char *tar_failure_text(enum tar_what what);
 
 /* Replaces the numbers of one side by those of the other. */
 typedef void tar_map_owner(void *context, uid_t *uid, gid_t *gid);
+/* What is made from here on belongs to this owner of a directory in which the kernel has no number
+ * for us. Whether it worked, the next attempt tells. */
+typedef void tar_become(void *context, uid_t uid, gid_t gid);
 /* An entry is left out: os_errno says why it cannot be read, 0 that there is no place for its kind
  * (type is S_IFSOCK, S_IFBLK, ...) or that it is another filesystem (S_IFDIR). The path is as
  * hostile as the tree it comes from: neither its bytes nor its length are anything to rely on. */
@@ -124,9 +128,11 @@ struct tar_unpack_options {
     bool keep_special;        /* setuid, setgid and sticky bits */
     bool make_fifos;          /* else they are skipped */
     tar_map_owner *map_owner; /* NULL: what is made belongs to who makes it */
+    tar_become *become;       /* NULL: nobody else */
     tar_skipped *skipped;     /* may be NULL */
     void *context;
-    tar_read *read;                /* NULL: from in_fd */
+    uint64_t direct_from; /* files of at least this size pass by the page cache; 0: none does */
+    tar_read *read;       /* NULL: from in_fd */
     const struct tar_rules *rules; /* NULL: the files are all there is */
     uint64_t max_bytes;            /* of all files' lengths, holes included; 0: no ceiling */
     uint64_t max_entries;          /* 0: no ceiling */
@@ -135,8 +141,9 @@ struct tar_unpack_options {
 };
 
 /* Unpacks the archive from in_fd and reads to its end. Existing files are replaced, never written
- * to; existing directories are filled. A directory gets its mode and times when the stream leaves
- * it. Returns 0, or -1 with *failure; what was unpacked until then stays. */
+ * to, and that at the moment when the new one is whole; existing directories are filled. A
+ * directory gets its mode and times when the stream leaves it. Returns 0, or -1 with *failure; what
+ * was unpacked until then stays. */
 int tar_unpack(const struct tar_unpack_options *options, int in_fd, struct tar_failure *failure);
 
 /* Writes the content of the archive's one regular file to out_fd, which may be a pipe; anything

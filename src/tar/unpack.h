@@ -16,6 +16,7 @@ struct unpack {
     struct tar_text link;
     uint64_t bytes_left;
     uint64_t entries_left;
+    bool has_become; /* see tar_become */
 };
 
 /* What an archive with rules does otherwise. Every slot is there. */
@@ -57,6 +58,9 @@ int unpack_fail_step(const struct unpack *unpack, int dir, const char *name, int
 int unpack_leave(struct unpack *unpack, size_t depth);
 /* The owner, mode and time of the present entry, on a descriptor. Returns 0, or -1 with errno. */
 int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attributes *attributes);
+/* After a failure: true when it may go otherwise now. An idmapped mount need not have a number for
+ * us (EOVERFLOW), but it has one for who owns the directory. */
+bool unpack_become_owner(struct unpack *unpack, int dir);
 /* The kernel takes the last number for "as it is". */
 static inline bool unpack_is_owner(uid_t uid, gid_t gid)
 {
@@ -72,6 +76,15 @@ int unpack_find_parent(const struct unpack *unpack, const char *path, int *ret_d
 /* Takes away what has the name, also a directory if the rules allow it. 0, or -1 with errno. */
 int unpack_clear(const struct unpack *unpack, int dir, const char *name);
 int unpack_make(struct unpack *unpack);
+/* Makes it in the place of what was there before. Returns what make returns, -1 with errno. */
+typedef int unpack_making(const struct unpack *unpack, int dir, const char *name);
+int unpack_make_anew(unpack_making *make, struct unpack *unpack, int dir, const char *name);
+
+/* unpack_direct.c: as much of the content as can be; *left is what remains to be written. */
+int unpack_direct(struct unpack *unpack, int out, uint64_t *left);
+
+/* unpack_file.c */
+int unpack_file(struct unpack *unpack, int dir, const char *name);
 /* The content at the present place of out, holes as zeros where they cannot be left out. */
 int unpack_content(struct unpack *unpack, int out, bool seekable);
 

@@ -32,13 +32,25 @@ int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attribute
             return -1;
         }
         bool needs_owner = info.st_uid != uid || info.st_gid != gid;
-        if (needs_owner && fchown(fd, uid, gid) < 0) /* takes set-id bits away */
+        /* takes set-id bits away; who has no number in this place cannot own anything there */
+        if (needs_owner && fchown(fd, uid, gid) < 0 && errno != EOVERFLOW)
             return -1;
         needs_mode = needs_mode || (needs_owner && (mode & (S_ISUID | S_ISGID)));
     }
     if (needs_mode && fchmod(fd, mode) < 0)
         return -1;
     return futimens(fd, times);
+}
+
+bool unpack_become_owner(struct unpack *unpack, int dir)
+{
+    struct stat info;
+    if (errno != EOVERFLOW || !unpack->options->become || unpack->has_become ||
+        fstat(dir, &info) < 0)
+        return false;
+    unpack->has_become = true;
+    unpack->options->become(unpack->options->context, info.st_uid, info.st_gid);
+    return true;
 }
 
 int unpack_fail_apply(const struct unpack *unpack, int os_errno)
@@ -118,12 +130,21 @@ int unpack_push(struct unpack *unpack, int fd, const char *name)
     return tar_dirs_push(&unpack->dirs, fd, &info) < 0 ? unpack_fail(unpack, TAR_MEMORY, errno) : 0;
 }
 
+static int new_directory(struct unpack *unpack, int dir, const char *name, mode_t mode)
+{
+    int status = mkdirat(dir, name, mode);
+    if (status < 0 && unpack_become_owner(unpack, dir))
+        status = mkdirat(dir, name, mode);
+    return status;
+}
+
 /* A directory on the way, which the archive need not have listed. */
 static int step_into(struct unpack *unpack, const char *name)
 {
     int dir = tar_dirs_inner(&unpack->dirs)->fd;
     int fd = open_step(dir, name);
-    if (fd < 0 && errno == ENOENT && (mkdirat(dir, name, IMPLIED_MODE) == 0 || errno == EEXIST))
+    if (fd < 0 && errno == ENOENT &&
+        (new_directory(unpack, dir, name, IMPLIED_MODE) == 0 || errno == EEXIST))
         fd = open_step(dir, name);
     return fd < 0 ? unpack_fail_step(unpack, dir, name, errno) : unpack_push(unpack, fd, name);
 }
@@ -164,12 +185,12 @@ int unpack_enter_parent(struct unpack *unpack, int *ret_dir, const char **ret_na
 }
 
 /* What stands in the directory's place is replaced when it is none itself. */
-static int make_directory(const struct unpack *unpack, int dir, const char *name, bool replaces,
+static int make_directory(struct unpack *unpack, int dir, const char *name, bool replaces,
                           enum unpack_found *ret_found)
 {
     *ret_found = UNPACK_FOUND;
     for (unsigned i = 0; i < 3; i++) {
-        if (mkdirat(dir, name, FILLING_MODE) == 0)
+        if (new_directory(unpack, dir, name, FILLING_MODE) == 0)
             *ret_found = i ? UNPACK_REPLACED : UNPACK_MADE;
         else if (errno != EEXIST)
             return -1;

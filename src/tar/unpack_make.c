@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes one entry that is not a directory. Whatever has its name is unlinked, never opened. */
+/* Makes one entry that is not a directory. Whatever has its name makes way, and is never opened. */
 #include "tar/unpack.h"
 
 #include <errno.h>
@@ -7,72 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tar/out.h"
-
-#define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define NEW_MODE 0600
-
-/* ---- content ---- */
-
-static int copy(struct unpack *unpack, int out, uint64_t length)
-{
-    while (length) {
-        const char *data;
-        long got = tar_reader_content(&unpack->reader, length, &data);
-        if (got <= 0)
-            return got < 0 ? -1 : unpack_fail(unpack, TAR_TRUNCATED, 0);
-        if (tar_write_all(out, data, (size_t)got) < 0)
-            return unpack_fail(unpack, TAR_TARGET, errno);
-        length -= (uint64_t)got;
-    }
-    return 0;
-}
-
-static int leave_hole(const struct unpack *unpack, int out, uint64_t length, bool seekable)
-{
-    static const char zeros[4096];
-    if (length && seekable && lseek(out, (off_t)length, SEEK_CUR) < 0)
-        return unpack_fail(unpack, TAR_TARGET, errno);
-    while (!seekable && length) {
-        size_t part = TAR_MIN(sizeof(zeros), length);
-        if (tar_write_all(out, zeros, part) < 0)
-            return unpack_fail(unpack, TAR_TARGET, errno);
-        length -= part;
-    }
-    return 0;
-}
-
-int unpack_content(struct unpack *unpack, int out, bool seekable)
-{
-    const struct tar_entry *entry = &unpack->reader.entry;
-    uint64_t at = 0;
-    if (!entry->sparse)
-        return copy(unpack, out, entry->file_size);
-    for (size_t i = 0; i < entry->regions.count; i++) {
-        const struct tar_region *region = &entry->regions.items[i];
-        if (leave_hole(unpack, out, region->offset - at, seekable) < 0 ||
-            copy(unpack, out, region->length) < 0)
-            return -1;
-        at = region->offset + region->length;
-    }
-    if (leave_hole(unpack, out, entry->file_size - at, seekable) < 0)
-        return -1;
-    if (seekable && ftruncate(out, (off_t)entry->file_size) < 0)
-        return unpack_fail(unpack, TAR_TARGET, errno);
-    return 0;
-}
-
-/* ---- making ---- */
-
-typedef int making(const struct unpack *unpack, int dir, const char *name);
-
-/* What is copied is nobody else's before it is whole. Nobody else sees the files of an archive with
- * rules meanwhile, so they mostly have the right mode at once. */
-static int new_file(const struct unpack *unpack, int dir, const char *name)
-{
-    mode_t mode = unpack->options->rules ? unpack->reader.entry.attributes.mode & 0777 : 0;
-    return openat(dir, name, NEW_FILE, NEW_MODE | mode);
-}
 
 static int new_symlink(const struct unpack *unpack, int dir, const char *name)
 {
@@ -94,35 +29,18 @@ int unpack_clear(const struct unpack *unpack, int dir, const char *name)
     return unpack->options->rules->remove_directory(dir, name);
 }
 
-/* Makes it in the place of what was there before. Returns what make returns, -1 with errno. */
-static int make_anew(making *make, const struct unpack *unpack, int dir, const char *name)
+int unpack_make_anew(unpack_making *make, struct unpack *unpack, int dir, const char *name)
 {
     for (unsigned i = 0; i < 3; i++) {
         int made = make(unpack, dir, name);
+        if (made < 0 && unpack_become_owner(unpack, dir))
+            made = make(unpack, dir, name);
         if (made >= 0 || errno != EEXIST)
             return made;
         if (unpack_clear(unpack, dir, name) < 0)
             return -1;
     }
     return -1;
-}
-
-static int make_file(struct unpack *unpack, int dir, const char *name)
-{
-    const struct tar_attributes *attributes = &unpack->reader.entry.attributes;
-    int fd = make_anew(new_file, unpack, dir, name);
-    if (fd < 0)
-        return unpack_fail(unpack, TAR_TARGET, errno);
-    int status = unpack_content(unpack, fd, true);
-    if (status == 0 && unpack->options->rules)
-        status = unpack->options->rules->file(unpack, fd);
-    if (status == 0 && unpack_apply(unpack, fd, attributes) < 0)
-        status = unpack_fail_apply(unpack, errno);
-    if (close(fd) < 0 && status == 0) /* some filesystems tell only now that they are full */
-        status = unpack_fail(unpack, TAR_TARGET, errno);
-    if (status < 0)
-        (void)unlinkat(dir, name, 0); /* half a file must not pass for one */
-    return status;
 }
 
 /* Owner and time go to what a descriptor of our own says is a symlink: the name may mean another
@@ -145,8 +63,9 @@ static int apply_to_symlink(const struct unpack *unpack, int dir, const char *na
         errno = S_ISLNK(info.st_mode) ? EINVAL : EAGAIN;
         status = -1;
     }
-    if (status == 0 && options->map_owner)
-        status = fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
+    if (status == 0 && options->map_owner &&
+        fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0 && errno != EOVERFLOW)
+        status = -1;
     /* a kernel before 5.8 cannot do this to a descriptor; a symlink's time is no reason to fail */
     if (status == 0)
         (void)utimensat(fd, "", times, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
@@ -160,7 +79,7 @@ static int make_symlink(struct unpack *unpack, int dir, const char *name)
 {
     if (unpack->reader.entry.link.length == 0)
         return unpack_fail(unpack, TAR_MALFORMED, 0);
-    if (make_anew(new_symlink, unpack, dir, name) < 0)
+    if (unpack_make_anew(new_symlink, unpack, dir, name) < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
     return apply_to_symlink(unpack, dir, name) < 0 ? unpack_fail_apply(unpack, errno) : 0;
 }
@@ -170,7 +89,7 @@ static int make_fifo(struct unpack *unpack, int dir, const char *name)
 {
     const struct tar_entry *entry = &unpack->reader.entry;
     struct stat info;
-    if (make_anew(new_fifo, unpack, dir, name) < 0)
+    if (unpack_make_anew(new_fifo, unpack, dir, name) < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
     int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     int status = fd < 0 ? -1 : fstat(fd, &info);
@@ -222,7 +141,7 @@ int unpack_make(struct unpack *unpack)
         return -1;
     switch ((char)unpack->reader.entry.type) {
     case TAR_TYPE_FILE:
-        return make_file(unpack, dir, name);
+        return unpack_file(unpack, dir, name);
     case TAR_TYPE_LINK:
         return make_link(unpack, dir, name);
     case TAR_TYPE_SYMLINK:

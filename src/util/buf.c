@@ -19,7 +19,7 @@ static bool reserve(struct hutch_buf *buf, size_t more)
     size_t needed = buf->length + more + 1;
     if (needed <= buf->capacity)
         return true;
-    size_t capacity = buf->capacity ? buf->capacity * 2 : 256;
+    size_t capacity = buf->capacity ? buf->capacity * 2 : 1000;
     if (capacity < needed)
         capacity = needed;
     char *data = realloc(buf->data, capacity);

@@ -64,11 +64,8 @@ int hutch_write_all(int fd, const void *data, size_t length)
     return 0;
 }
 
-bool hutch_read_number_at(int dir, const char *path, const char *key, uint64_t *ret_value)
+bool hutch_find_number(const char *text, const char *key, uint64_t *ret_value)
 {
-    char text[4096];
-    if (hutch_read_at(dir, path, text, sizeof(text)) < 0)
-        return false;
     const char *line = text;
     size_t key_length = key ? strlen(key) : 0;
     while (key && (strncmp(line, key, key_length) != 0 || line[key_length] != ' ')) {
@@ -85,6 +82,13 @@ bool hutch_read_number_at(int dir, const char *path, const char *key, uint64_t *
         return false;
     *ret_value = value;
     return true;
+}
+
+bool hutch_read_number_at(int dir, const char *path, const char *key, uint64_t *ret_value)
+{
+    char text[4096];
+    return hutch_read_at(dir, path, text, sizeof(text)) >= 0 &&
+           hutch_find_number(text, key, ret_value);
 }
 
 int hutch_mkdir_p(const char *path, mode_t mode)

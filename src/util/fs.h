@@ -16,8 +16,10 @@ ssize_t hutch_read_at(int dir, const char *path, char *buffer, size_t size);
 int hutch_write_at(int dir, const char *path, const char *text);
 /* Writes all of it, however often the kernel cuts it short. Returns 0, or -1 with errno. */
 int hutch_write_all(int fd, const void *data, size_t length);
-/* The number after "key " in a file of such lines, or the whole file's when key is NULL. Returns
+/* The number after "key " in a text of such lines, or the whole text's when key is NULL. Returns
  * false when absent. */
+bool hutch_find_number(const char *text, const char *key, uint64_t *ret_value);
+/* The same in a file. */
 bool hutch_read_number_at(int dir, const char *path, const char *key, uint64_t *ret_value);
 /* mkdir -p of an absolute path with mode for what is missing. Returns 0, or -1 with errno. */
 int hutch_mkdir_p(const char *path, mode_t mode);

@@ -153,6 +153,27 @@ static void bytes_in_files_are_limited(void **state)
     ends_with("disk_limit", "head -c 20m /dev/zero >/tmp/big", "disk", "4m");
 }
 
+static void a_run_that_counts_nothing_knows_all_the_same_why_it_ended(void **state)
+{
+    (void)state;
+    if (!contract_enforces("memory"))
+        return;
+    static const struct hutch_usage none;
+    struct hutch_run_options options = HUTCH_RUN_OPTIONS_INIT;
+    options.usage = false;
+    struct hutch_result *result = contract_run(contract_spec("true"), &options);
+    assert_reason(result, HUTCH_REASON_EXITED, 0);
+    assert_memory_equal(&result->usage, &none, sizeof(none));
+    hutch_result_free(result);
+    struct hutch_spec *spec =
+        contract_spec("head -c 500m /dev/zero | tail -c 400m >/dev/null; exit $?");
+    contract_set(spec, "limits.memory", "32m");
+    result = contract_run(spec, &options);
+    assert_string_equal(hutch_reason_name(result->reason), "oom");
+    assert_memory_equal(&result->usage, &none, sizeof(none));
+    hutch_result_free(result);
+}
+
 static void files_are_limited(void **state)
 {
     (void)state;
@@ -197,6 +218,7 @@ CONTRACT_TABLE(contract_limits, TEST(a_timeout_ends_whatever_runs_and_keeps_what
                TEST(an_idle_timeout_counts_from_the_last_output), TEST(a_descriptor_cancels),
                TEST(more_output_than_allowed_ends_the_command), TEST(memory_is_limited),
                TEST(processes_are_limited), TEST(processors_are_limited),
+               TEST(a_run_that_counts_nothing_knows_all_the_same_why_it_ended),
                TEST(bytes_in_files_are_limited), TEST(files_are_limited),
                TEST(open_files_are_limited), TEST(an_empty_directory_in_memory_has_its_size),
                TEST(nothing_is_missing_but_what_is_told));

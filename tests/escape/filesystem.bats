@@ -108,6 +108,28 @@ plant_everywhere() { # KIND COMMAND...: called with the name to make
     same "the user" 4321 "$(cat "$WORK/out")"
 }
 
+@test "a home in the image's passwd that climbs out of the image is made nowhere" {
+    needs_busybox
+    local root up climb
+    root=$(make_rootfs root)
+    up=../../../../../../../../../..
+    mkdir -m 1777 "$WORK/open"
+    chmod o+x "$WORK" "$WORK/.." "$WORK/../.." # so that whatever ids a sandbox has could come here
+    # through what the image lacks, through what it has, and beside the layer that hutch fills
+    mkdir -p "$root/srv"
+    for climb in "/home/new/$up/$up$WORK/open/made" "/home/$up/$up$WORK/open/made" "/home/../srv/$up/$up$WORK/open/made" \
+        "/home/new/../../../lower/made" "/home/new/../../../made/made"; do
+        printf 'bob:x:1234:1234::%s:/bin/sh\n' "$climb" >"$root/etc/passwd"
+        plain --rootfs "$root" -u bob -- /bin/sh -c 'ls -d /made /lower /upper'
+        same "what the host has of $climb" "" "$(ls -A "$WORK/open")"
+        same "what the image has of $climb" "" "$(find "$root" -name made)"
+    done
+    # the control: the same name without the climb is made, in the sandbox
+    printf 'bob:x:1234:1234::/home/new/made:/bin/sh\n' >"$root/etc/passwd"
+    plain --rootfs "$root" -u bob -- /bin/sh -c 'cd && ls -d "$PWD"'
+    same "the home" /home/new/made "$(cat "$WORK/out")"
+}
+
 # --- names planted in a workspace, and in what comes out --------------------------------------------------------------------
 
 @test "symlinks planted in a workspace never lead a mount out" {

@@ -172,6 +172,38 @@ busybox_root() {
     same "the victim" "$before" "$(fingerprint "$victim")"
 }
 
+@test "--rootfs: directories in which hutch makes something keep their modes and owners" {
+    busybox_root
+    chmod 2751 "$root/etc"
+    chmod 711 "$root/home"
+    [ "$HUTCH_TEST_AS" != root ] || chown 1234:1235 "$root/home"
+    [ "$HUTCH_TEST_AS" != root ] || chmod 711 "$root/home"
+    result --rootfs "$root" -- sh -c 'stat -c %a /etc /home /home/user /var/tmp /root; cat /etc/hostname'
+    ended exited 0 null
+    same "modes" $'2751\n711\n755\n1777\n700\nhutch' "$(field .stdout)"
+    [ "$HUTCH_TEST_AS" = root ] || return 0
+    result --rootfs "$root" -- stat -c %u:%g /etc /home /home/user
+    same "owners" $'0:0\n1234:1235\n1000:1000' "$(field .stdout)"
+}
+
+@test "--rootfs: directories in which hutch finds all it would make keep their times" {
+    busybox_root
+    mkdir -p "$root"/home/user "$root"/var/tmp
+    owned_by_caller "$root"
+    touch -d @1000000000 "$root/home" "$root/var"
+    result --rootfs "$root" -- stat -c %Y /home /var
+    same "times" $'1000000000\n1000000000' "$(field .stdout)"
+}
+
+@test "--rootfs: what hutch adds does not depend on how plain its directories are" {
+    busybox_root
+    python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.note", b"x")' "$root/etc" || skip "no user attributes here"
+    [ "$HUTCH_TEST_AS" != root ] || mknod "$root/etc/hosts" c 0 0 # an overlay's whiteout: there is nothing
+    result --rootfs "$root" -- sh -c 'cat /etc/hosts /etc/hostname; ls -d /home/user /workspace'
+    ended exited 0 null
+    same "names" $'127.0.0.1 localhost hutch\n::1 localhost hutch\nhutch\n/home/user\n/workspace' "$(field .stdout)"
+}
+
 @test "--rootfs: a rootfs that is not there or is a file is one clear sentence" {
     result --rootfs "$WORK/not-there" -- true
     refused 125 "not-there"

@@ -21,6 +21,21 @@ load words
     same "homes" "" "$(ls -A "$HUTCH_HOME/lib/sandboxes" 2>/dev/null)"
 }
 
+@test "labels: control characters and what is not UTF-8 are refused, in keys and in values" {
+    local label
+    for label in "$(printf 'a=b\nc')" "$(printf 'a\tb=c')" "$(printf 'a=\033[31m')" "$(printf 'a=\302\2331m')" "$(printf 'a=\177')"; do
+        call create "--label=$label"
+        refused 125 "--label: a label has a control character after"
+    done
+    call create --label "$(printf 'a=\377')"
+    refused 125 "--label: a label is not UTF-8"
+    same "made" "" "$(hutch ls -q)"
+    create box --label 'größe=sehr groß' --label leer=
+    same "found again" box "$(hutch ls -q --label 'größe=sehr groß')"
+    same "found again" box "$(hutch ls -q --label leer=)"
+    hutch rm -f box
+}
+
 @test "an unknown, a stopped and a dead sandbox" {
     local verb
     for verb in "exec nobody -- true" "shell nobody true" "start nobody" "stop nobody" "kill nobody" "pause nobody" "resume nobody" \

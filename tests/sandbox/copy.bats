@@ -42,6 +42,27 @@ load files
     hutch rm -f box
 }
 
+@test "a large file comes through to its last byte, over one that is there too, and is not the sandbox's memory" {
+    local dir
+    dir=$(here)
+    mkdir -m 777 "$dir/shared"
+    [ "$HUTCH_TEST_AS" = root ] || chown "$TEST_UID" "$dir/shared"
+    caller sh -c "head -c $(((70 << 20) + 12345)) /dev/urandom >$dir/large; echo old >$dir/shared/large"
+    box box --workspace "$dir/shared:rw"
+    copies "$dir/large" box:/workspace/large
+    cmp "$dir/large" "$dir/shared/large"
+    copies box:/workspace/large "$dir/back"
+    cmp "$dir/large" "$dir/back"
+    hutch rm -f box
+    [ "$HUTCH_TEST_AS" = root ] || return 0
+    # on a disk of its own
+    box box --memory 256m --disk 1g
+    copies "$dir/large" box:/tmp/large
+    between "bytes at the most" 0 $((32 << 20)) "$(hutch inspect box | jq .usage.memory_peak_bytes)"
+    hutch exec box -- cat /tmp/large | cmp - "$dir/large"
+    hutch rm -f box
+}
+
 @test "the caller's files are the sandbox's user's inside, and the other way round" {
     box box
     local dir
@@ -59,6 +80,36 @@ load files
     copies other:/workspace/mine "$dir/back2"
     same "outside, of 0" "$(stat -c '%u:%g %a' "$dir/mine")" "$(stat -c '%u:%g %a' "$dir/back2")"
     hutch rm -f other
+}
+
+# As root, owners who have a number on both sides keep it; root itself has none where the workspace is root's.
+workspace_of() { # OWNER OTHERS
+    local dir
+    dir=$(here "of-$1")
+    mkdir "$dir/shared"
+    chown "$1:$1" "$dir/shared"
+    caller sh -c "mkdir -p $dir/t/d; echo 1 >$dir/t/a; echo 2 >$dir/t/d/b; ln -s a $dir/t/link; ln $dir/t/d/b $dir/t/other; mkfifo $dir/t/fifo"
+    [ "$HUTCH_TEST_AS" != root ] || chown "$2" "$dir/t/a"
+    box box --workspace "$dir/shared:rw"
+    copies "$dir/t/d/b" box:/workspace/b
+    copies "$dir/t" box:/workspace/
+    copies "$dir/t" box:/workspace/ # once more onto what is there
+    tar c -C "$dir" t | hutch cp - box:/workspace/t/d
+    same "outside" "$1:$1" "$(find "$dir/shared" ! -name a -printf '%U:%G\n' | sort -u)"
+    same "inside" 1000:1000 "$(inside box 'find /workspace ! -name a -exec stat -c %u:%g {} +' | sort -u)"
+    same "what came" "./b ./t ./t/a ./t/d ./t/d/b ./t/fifo ./t/link ./t/other" \
+        "$(cd "$dir/shared" && find . -mindepth 1 ! -path './t/d/t*' | LC_ALL=C sort | xargs)"
+    cmp "$dir/t/d/b" "$dir/shared/t/d/t/d/b"
+    same "one file" "$(stat -c %i "$dir/shared/t/d/b")" "$(stat -c %i "$dir/shared/t/other")"
+    same "the others' one" "$2" "$(stat -c %u:%g "$dir/shared/t/a")"
+    hutch exec box -- rm -r /workspace/t
+    hutch rm -f box
+}
+
+@test "what goes into a workspace belongs to who owns it, or keeps the owner it had" {
+    workspace_of "$TEST_UID" "$([ "$HUTCH_TEST_AS" = root ] && echo 33:34 || echo "$TEST_UID:$TEST_UID")"
+    [ "$HUTCH_TEST_AS" = root ] || return 0
+    workspace_of 0 33:34
 }
 
 @test "as root the numbers of others are kept, and nothing becomes the host's root that was not" {

@@ -116,6 +116,16 @@ no_copier_soon() { until_true 3 no_copier_of "$1" 2>/dev/null || no_copier_of "$
     done
     call cp "$dir/t/f" box:/dev/null
     inside box 'test -c /dev/null && echo x >/dev/null'
+    # a device, a FIFO or what leads there is not what a copy is meant to replace
+    inside box 'mkfifo /workspace/fifo'
+    call cp "$dir/t/f" box:/workspace/fifo
+    refused 125 "cannot replace a device, FIFO or socket by a copy '/workspace/fifo' inside"
+    caller sh -c "mkfifo $dir/fifo; ln -s fifo $dir/to-fifo; ln -s /dev/null $dir/to-null"
+    for place in fifo to-fifo to-null; do
+        call cp box:/etc/hostname "$dir/$place"
+        refused 125 "cannot replace a device, FIFO or socket by a copy '$dir/$place'"
+    done
+    same "still" "fifo symbolic link symbolic link" "$(stat -c %F "$dir"/{fifo,to-fifo,to-null} | xargs)"
     call cp box:/proc/sys/kernel/hostname "$dir/hostname"
     refused 125 "inside: (Operation n|N)ot supported"
     call cp box:/proc "$dir/proc"
@@ -215,6 +225,83 @@ no_copier_soon() { until_true 3 no_copier_of "$1" 2>/dev/null || no_copier_of "$
         no_copier_soon box
     done
     same "sessions" "" "$(hutch ps box | tail -n +2)"
+    hutch rm -f box
+}
+
+# Every file in a directory has one of two contents; what has another name than the target was left by the last step of a replacement.
+all_whole() { # OLD NEW < lines of sha256sum
+    local sum name
+    while read -r sum name; do
+        case ${name##*/} in
+        target | .hutch-cp-*) ;;
+        *) echo "left behind: $name" >&2 && return 1 ;;
+        esac
+        [ "$sum" = "$1" ] || [ "$sum" = "$2" ] || { echo "neither old nor new: $name" >&2 && return 1; }
+    done
+}
+
+@test "kill -9 of cp at any moment: a file is the old one or the new one, never a part of it" {
+    local dir i pid old new
+    dir=$(here)
+    caller sh -c "mkdir $dir/to; echo old >$dir/old; seq 1000000 >$dir/new"
+    old=$(sha256sum <"$dir/old" | cut -d' ' -f1)
+    new=$(sha256sum <"$dir/new" | cut -d' ' -f1)
+    box box
+    inside box 'mkdir /workspace/to'
+    copies "$dir/new" box:/workspace/new
+    for i in $(seq 30); do
+        # every other time there is nothing to replace
+        if ((i % 2)); then
+            copies "$dir/old" box:/workspace/to/target
+            caller cp "$dir/old" "$dir/to/target"
+        else
+            inside box 'rm -f /workspace/to/target'
+            rm -f "$dir/to/target"
+        fi
+        become "$HUTCH" cp "$dir/new" box:/workspace/to/target >/dev/null 2>&1 &
+        pid=$!
+        sleep "0.0$((RANDOM % 10))"
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        no_copier_soon box
+        inside box 'cd /workspace/to && find . -type f -exec sha256sum {} +' | all_whole "$old" "$new"
+        become "$HUTCH" cp box:/workspace/new "$dir/to/target" >/dev/null 2>&1 &
+        pid=$!
+        sleep "0.0$((RANDOM % 10))"
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+        find "$dir/to" -type f -exec sha256sum {} + | all_whole "$old" "$new"
+    done
+    copies "$dir/new" box:/workspace/to/target
+    copies box:/workspace/to/target "$dir/to/target"
+    cmp "$dir/new" "$dir/to/target"
+    hutch rm -f box
+}
+
+@test "a copy that fails leaves what it was to replace" {
+    local dir
+    dir=$(here)
+    caller sh -c "echo old >$dir/old; head -c 12000000 /dev/urandom >$dir/big; ln $dir/old $dir/other"
+    box box --disk 16m
+    inside box 'head -c 8000000 /dev/zero >/workspace/ballast'
+    copies "$dir/old" box:/workspace/target
+    call cp "$dir/big" box:/workspace/target
+    refused 125 "copy: cannot write 'big' inside: (No space left on device|Disk quota exceeded)"
+    same "inside" old "$(inside box 'cat /workspace/target')"
+    same "beside" "ballast target" "$(inside box 'ls -A /workspace' | xargs)"
+    # a directory never makes way for a file, and another name of a replaced file keeps the old content
+    inside box 'mkdir -p /workspace/t/d; echo new >/workspace/new; echo new >/workspace/t/e'
+    caller sh -c "mkdir -p $dir/t/e; mkdir $dir/closed; chmod 500 $dir/closed"
+    call cp box:/workspace/t "$dir"
+    refused 125 "copy: cannot write 't/e': (Is a directory|File exists)"
+    says "which" "t/e"
+    same "outside" "" "$(find "$dir/t" -type f)"
+    copies box:/workspace/new "$dir/old"
+    same "replaced, and its other name" "new old" "$(cat "$dir/old" "$dir/other" | xargs)"
+    if [ "$HUTCH_TEST_AS" != root ]; then
+        call cp box:/workspace/new "$dir/closed/new"
+        refused 125 "Permission denied"
+    fi
     hutch rm -f box
 }
 

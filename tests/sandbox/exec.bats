@@ -329,3 +329,41 @@ PY
     same "the sandbox after" alive "$(cat "$WORK/out")"
     hutch rm -f box
 }
+
+# Groups of commands below those of the test's sandboxes.
+command_groups() { find "${GROUPS_OF_TEST[@]}" -type d -name 'exec-*' 2>/dev/null; }
+
+@test "a command's figures are its own, also in groups that another has used" {
+    needs_memory_group
+    create box
+    call_json exec box -- "$PYTHON" -c 'import time
+while time.process_time() < 0.3: pass'
+    between "cpu of one that computes" 300 3000 "$(field .usage.cpu_ms)"
+    call_json exec box -- true
+    between "cpu of the next" 0 100 "$(field .usage.cpu_ms)"
+    same "its processes" 1 "$(field .usage.pids_peak)"
+    call_json exec box -- sh -c 'sleep 0.2 & sleep 0.2 & wait'
+    same "the processes of three" 3 "$(field .usage.pids_peak)"
+    for _ in 1 2 3; do
+        call_json exec box -- true
+        same "those of one after them" 1 "$(field .usage.pids_peak)"
+        call_json exec --timeout 100ms box -- sleep 10
+        same "that of one that is killed" timeout "$(field .reason)"
+        call_json exec box -- sh -c 'sleep 0; exit 3' # one that was told to refuse processes is not used again
+        same "exit status of one that forks" 3 "$status"
+    done
+    hutch rm -f box
+}
+
+@test "groups that wait for a next command go when none comes" {
+    needs_memory_group
+    create box
+    hutch exec box -- true
+    same "after one" 1 "$(command_groups | xargs -r -n 1 basename | sort -u | wc -l)"
+    hutch exec box -- true
+    same "after two" 1 "$(command_groups | xargs -r -n 1 basename | sort -u | wc -l)"
+    until_true 15 eval '[ -z "$(command_groups)" ]'
+    hutch exec box -- true
+    hutch rm -f box
+    same "after its removal" '' "$(command_groups)"
+}

@@ -147,6 +147,24 @@ says_out() { grep -qE -- "$1" "$WORK/out" || { tell && return 1; }; }
     hutch rm -f box
 }
 
+@test "who pauses a sandbox while it is being started does not end it" {
+    local pauser
+    needs_groups
+    create box --disk 16m
+    inside box 'echo kept >/workspace/file'
+    for _ in {1..10}; do
+        hutch stop box
+        for _ in {1..8}; do hutch pause box 2>"$WORK/refused" && break; done &
+        pauser=$!
+        call start box
+        same "exit status of start" 0 "$status"
+        wait "$pauser" || grep -q "not running\|being started" "$WORK/refused"
+        if is box paused; then hutch resume box; fi
+    done
+    same "its files" kept "$(inside box 'cat /workspace/file')"
+    hutch rm -f box
+}
+
 @test "pause freezes everything, resume lets it go on" {
     needs_groups
     create box

@@ -111,6 +111,7 @@ load words
 @test "log-limit: ten thousand logs of ended commands are the most, and an eighth goes at once" {
     local left
     create box
+    mkdir -p "$(home_of box)/exec"
     (cd "$(home_of box)/exec" && seq -f %016.0f 10000 | xargs mkdir)
     [ "$HUTCH_TEST_AS" = root ] || chown -R "$TEST_UID:$TEST_UID" "$(home_of box)/exec"
     hutch exec -d box -- true >/dev/null

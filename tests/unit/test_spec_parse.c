@@ -144,7 +144,7 @@ static void awkward_texts_read_back_as_they_were(void **state)
         " \"tmpfs\": [{\"target\": \"/t:64m,x\", \"size\": 4096}, \"/u\"],"
         " \"env\": {\"LINES\": \"one\\ntwo\\r\\n\", \"EMPTY\": \"\", \"A B\": \"=x=\", "
         "\"\\u00e9\": \"7\"},"
-        " \"labels\": {\"a:b\": \"c,d=e\\n\", \"n\": \"null\"},"
+        " \"labels\": {\"a:b\": \"c,d=e \\u00e9\", \"n\": \"null\"},"
         " \"env_files\": [\"a:b,c\", \"d\\ne\"], \"rootfs\": \"/r:o,o\\nt\", \"artifacts\": "
         "\"a:b,c\"}";
     const struct hutch_spec *spec = *state;

@@ -29,14 +29,17 @@ uint32_t blob_text(struct hutch_buf *blob, const char *text)
 
 uint32_t blob_texts(struct hutch_buf *blob, char *const *texts, size_t count)
 {
-    hutch_autofree uint32_t *offsets = calloc(count + 1, sizeof(*offsets));
-    if (!offsets) {
-        blob->failed = true;
-        return 0;
-    }
+    static const uint64_t end = 0;
+    uint64_t text = blob->length;
     for (size_t i = 0; i < count; i++)
-        offsets[i] = blob_text(blob, texts[i]);
-    return blob_add(blob, offsets, count * sizeof(*offsets));
+        (void)blob_text(blob, texts[i]);
+    uint32_t vector = blob_add(blob, NULL, 0);
+    for (size_t i = 0; i < count; i++) {
+        hutch_buf_append(blob, &text, sizeof(text));
+        text += strlen(texts[i]) + 1;
+    }
+    hutch_buf_append(blob, &end, sizeof(end));
+    return vector;
 }
 
 int blob_to_memfd(const struct hutch_buf *blob, struct hutch_error *err)

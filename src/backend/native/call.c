@@ -56,9 +56,14 @@ static int choose_input(struct call *call, int *fd, bool *ret_owned, struct hutc
     *fd = given;
     if (given >= 0 && fstat(given, &info) == 0 && is_harmless(&info))
         return 0;
+    if (given < 0) {
+        int *null = &call->sandbox->null;
+        if (*null < 0 && open_null(null, O_RDONLY, err) < 0)
+            return -(int)err->code;
+        *fd = *null;
+        return 0;
+    }
     *ret_owned = true;
-    if (given < 0)
-        return open_null(fd, O_RDONLY, err);
     if (prepare_feed(call, err) < 0)
         return -(int)err->code;
     return make_pipe(fd, &call->feed.target, &call->feed.target, err);

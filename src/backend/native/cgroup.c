@@ -16,29 +16,15 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-#define CPU_PERIOD_US 100000
+#define CPU_PERIOD_US 100000 /* what every new group has on v1 */
 
 /* One file to write for a limit. A file that the kernel does not have is an error unless optional.
  */
 struct limit_file {
     enum cgroup_controller controller;
     const char *file;
-    enum {
-        VALUE_MEMORY,
-        VALUE_ZERO,
-        VALUE_PIDS,
-        VALUE_CPU_MAX,
-        VALUE_CPU_PERIOD,
-        VALUE_CPU_QUOTA
-    } value;
+    enum { VALUE_MEMORY, VALUE_ZERO, VALUE_PIDS, VALUE_CPU_MAX, VALUE_CPU_QUOTA } value;
     bool optional;
-};
-
-struct counter_file {
-    enum cgroup_controller controller;
-    const char *file;
-    const char *key;
-    uint64_t divisor; /* 0: none */
 };
 
 struct cgroup_version {
@@ -46,52 +32,32 @@ struct cgroup_version {
     const char *cpu_file;
     const char *cpu_unlimited;
     struct limit_file limits[6];
-    struct counter_file counters[CGROUP_COUNTERS];
 };
 
 /* The two versions, side by side. memsw is limited after memory since it may not be below it; where
  * the kernel does not account swap (v1 without swapaccount) there is none to use or the doctor says
  * so. */
-static const struct cgroup_version versions[] =
-    {
-        [1] =
-            {
-                .members = "tasks",
-                .cpu_file = "cpu.cfs_quota_us",
-                .cpu_unlimited = "-1",
-                .limits = {{CGROUP_MEMORY, "memory.limit_in_bytes", VALUE_MEMORY, false},
-                           {CGROUP_MEMORY, "memory.memsw.limit_in_bytes", VALUE_MEMORY, true},
-                           {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
-                           {CGROUP_CPU, "cpu.cfs_period_us", VALUE_CPU_PERIOD, false},
-                           {CGROUP_CPU, "cpu.cfs_quota_us", VALUE_CPU_QUOTA, false}},
-                .counters = {[CGROUP_CPU_US] = {CGROUP_CORE, "cpuacct.usage", NULL, 1000},
-                             [CGROUP_MEMORY_PEAK] = {CGROUP_MEMORY, "memory.max_usage_in_bytes",
-                                                     NULL, 0},
-                             [CGROUP_PIDS_PEAK] = {CGROUP_PIDS, "pids.peak", NULL, 0},
-                             [CGROUP_OOM_KILLS] = {CGROUP_MEMORY,
-                                                   "memory.oom_control", "oom_kill", 0},
-                             [CGROUP_PIDS_REFUSED] = {CGROUP_PIDS, "pids.events", "max", 0},
-                             [CGROUP_MEMORY_NOW] = {CGROUP_MEMORY, "memory.usage_in_bytes",
-                                                    NULL, 0},
-                             [CGROUP_PIDS_NOW] = {CGROUP_PIDS, "pids.current", NULL, 0}},
-            },
-        [2] =
-            {
-                .members = "cgroup.procs",
-                .cpu_file = "cpu.max",
-                .cpu_unlimited = "max",
-                .limits = {{CGROUP_MEMORY, "memory.max", VALUE_MEMORY, false},
-                           {CGROUP_MEMORY, "memory.swap.max", VALUE_ZERO, true},
-                           {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
-                           {CGROUP_CPU, "cpu.max", VALUE_CPU_MAX, false}},
-                .counters = {[CGROUP_CPU_US] = {CGROUP_CORE, "cpu.stat", "usage_usec", 0},
-                             [CGROUP_MEMORY_PEAK] = {CGROUP_MEMORY, "memory.peak", NULL, 0},
-                             [CGROUP_PIDS_PEAK] = {CGROUP_PIDS, "pids.peak", NULL, 0},
-                             [CGROUP_OOM_KILLS] = {CGROUP_MEMORY, "memory.events", "oom_kill", 0},
-                             [CGROUP_PIDS_REFUSED] = {CGROUP_PIDS, "pids.events", "max", 0},
-                             [CGROUP_MEMORY_NOW] = {CGROUP_MEMORY, "memory.current", NULL, 0},
-                             [CGROUP_PIDS_NOW] = {CGROUP_PIDS, "pids.current", NULL, 0}},
-            },
+static const struct cgroup_version versions[] = {
+    [1] =
+        {
+            .members = "tasks",
+            .cpu_file = "cpu.cfs_quota_us",
+            .cpu_unlimited = "-1",
+            .limits = {{CGROUP_MEMORY, "memory.limit_in_bytes", VALUE_MEMORY, false},
+                       {CGROUP_MEMORY, "memory.memsw.limit_in_bytes", VALUE_MEMORY, true},
+                       {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
+                       {CGROUP_CPU, "cpu.cfs_quota_us", VALUE_CPU_QUOTA, false}},
+        },
+    [2] =
+        {
+            .members = "cgroup.procs",
+            .cpu_file = "cpu.max",
+            .cpu_unlimited = "max",
+            .limits = {{CGROUP_MEMORY, "memory.max", VALUE_MEMORY, false},
+                       {CGROUP_MEMORY, "memory.swap.max", VALUE_ZERO, true},
+                       {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
+                       {CGROUP_CPU, "cpu.max", VALUE_CPU_MAX, false}},
+        },
 };
 
 static const struct {
@@ -105,7 +71,7 @@ static const struct {
 
 static unsigned controllers_for(hutch_promise_set wanted)
 {
-    unsigned controllers = 1u << CGROUP_CORE;
+    unsigned controllers = 0;
     for (size_t i = 0; i < HUTCH_COUNT(promise_controllers); i++)
         if (wanted & promise_controllers[i].promise)
             controllers |= 1u << promise_controllers[i].controller;
@@ -113,12 +79,15 @@ static unsigned controllers_for(hutch_promise_set wanted)
 }
 
 void cgroup_name(struct cgroup *cg, const struct cgroup_layout *layout, const char *id,
-                 hutch_promise_set wanted)
+                 hutch_promise_set wanted, bool counts_time)
 {
-    unsigned controllers = controllers_for(wanted);
-    cg->count = 0;
+    unsigned limiting = controllers_for(wanted);
+    *cg = (struct cgroup){0};
     for (size_t i = 0; i < layout->count; i++) {
         const struct cgroup_parent *parent = &layout->parents[i];
+        unsigned controllers = limiting;
+        if (counts_time || parent->version == 2) /* on v1 that may take a group of its own */
+            controllers |= 1u << CGROUP_CORE;
         if (!(parent->controllers & controllers))
             continue;
         struct cgroup_group *group = &cg->groups[cg->count++];
@@ -146,9 +115,6 @@ static void format_value(const struct limit_file *file, const struct hutch_limit
         break;
     case VALUE_CPU_MAX:
         (void)snprintf(text, size, "%" PRIu64 " %d", quota_us, CPU_PERIOD_US);
-        break;
-    case VALUE_CPU_PERIOD:
-        (void)snprintf(text, size, "%d", CPU_PERIOD_US);
         break;
     case VALUE_CPU_QUOTA:
         (void)snprintf(text, size, "%" PRIu64, quota_us);
@@ -240,39 +206,6 @@ void cgroup_kill(const struct cgroup *cg)
         lift_cpu_limit(&cg->groups[i]);
 }
 
-static bool read_counter(const struct cgroup *cg, enum cgroup_counter counter, uint64_t *ret_value)
-{
-    for (size_t i = 0; i < cg->count; i++) {
-        const struct cgroup_group *group = &cg->groups[i];
-        const struct counter_file *file = &versions[group->version].counters[counter];
-        if (file->file && group->dir >= 0 && group->controllers & 1u << file->controller &&
-            hutch_read_number_at(group->dir, file->file, file->key, ret_value)) {
-            if (file->divisor)
-                *ret_value /= file->divisor;
-            return true;
-        }
-    }
-    return false;
-}
-
-uint64_t cgroup_counter(const struct cgroup *cg, enum cgroup_counter counter)
-{
-    uint64_t value = 0;
-    return read_counter(cg, counter, &value) ? value : 0;
-}
-
-void cgroup_read(const struct cgroup *cg, struct hutch_usage *usage, struct cgroup_events *events)
-{
-    (void)read_counter(cg, CGROUP_CPU_US, &usage->cpu_us);
-    usage->has_memory_peak = read_counter(cg, CGROUP_MEMORY_PEAK, &usage->memory_peak_bytes);
-    usage->has_pids_peak = read_counter(cg, CGROUP_PIDS_PEAK, &usage->pids_peak);
-    if (usage->has_pids_peak && usage->pids_peak > 0)
-        usage->pids_peak--; /* PID 1 is hutch's own */
-    *events = (struct cgroup_events){0};
-    (void)read_counter(cg, CGROUP_OOM_KILLS, &events->oom_kills);
-    (void)read_counter(cg, CGROUP_PIDS_REFUSED, &events->pids_refused);
-}
-
 void cgroup_lift_cpu_limit(const struct cgroup *cg)
 {
     for (size_t i = 0; i < cg->count; i++)
@@ -307,12 +240,4 @@ bool cgroup_has(const struct cgroup *cg, enum cgroup_controller controller)
         if (cg->groups[i].controllers & 1u << controller)
             return true;
     return false;
-}
-
-void cgroup_read_now(const struct cgroup *cg, struct cgroup_now *now)
-{
-    *now = (struct cgroup_now){0};
-    (void)read_counter(cg, CGROUP_MEMORY_NOW, &now->memory_bytes);
-    if (read_counter(cg, CGROUP_PIDS_NOW, &now->pids) && now->pids)
-        now->pids--; /* PID 1 is hutch's own */
 }

@@ -19,6 +19,17 @@
 
 enum cgroup_controller { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_CORE, CGROUP_CONTROLLERS };
 
+enum cgroup_counter {
+    CGROUP_CPU_US,
+    CGROUP_MEMORY_PEAK,
+    CGROUP_PIDS_PEAK,
+    CGROUP_OOM_KILLS,
+    CGROUP_PIDS_REFUSED,
+    CGROUP_MEMORY_NOW,
+    CGROUP_PIDS_NOW,
+    CGROUP_COUNTERS
+};
+
 struct cgroup_group {
     char path[512]; /* absolute directory */
     int dir;
@@ -27,9 +38,16 @@ struct cgroup_group {
     unsigned controllers; /* bit set of enum cgroup_controller */
 };
 
+/* A counter's file that stays open. */
+struct cgroup_watch {
+    int fd; /* 0 or negative: it is not */
+    int version;
+};
+
 struct cgroup {
     struct cgroup_group groups[CGROUP_MAX_GROUPS];
     size_t count;
+    struct cgroup_watch watches[CGROUP_COUNTERS];
 };
 
 /* Where groups of this process go and which controllers work there. On v2 it may hand
@@ -48,6 +66,8 @@ struct cgroup_layout {
 };
 
 void cgroup_probe(struct cgroup_layout *ret_layout);
+/* Adds where processor time is counted, should that take a group of its own. */
+void cgroup_probe_time(struct cgroup_layout *layout);
 /* The path of a process in a hierarchy, from the text of its /proc/PID/cgroup; controller "" is v2.
  */
 bool cgroup_own_path(const char *text, const char *controller, char *ret_path, size_t size);
@@ -55,7 +75,7 @@ bool cgroup_own_path(const char *text, const char *controller, char *ret_path, s
 bool cgroup_freezer_path(const char *id, char *path, size_t size);
 /* Plans the groups' names without making them, so that they can be recorded first. */
 void cgroup_name(struct cgroup *cg, const struct cgroup_layout *layout, const char *id,
-                 hutch_promise_set wanted);
+                 hutch_promise_set wanted, bool counts_time);
 /* Makes the groups of one version with their limits. */
 int cgroup_create(struct cgroup *cg, int version, const struct hutch_limits *limits,
                   struct hutch_error *err);
@@ -70,19 +90,13 @@ struct cgroup_events {
     uint64_t oom_kills;
     uint64_t pids_refused;
 };
-void cgroup_read(const struct cgroup *cg, struct hutch_usage *usage, struct cgroup_events *events);
+void cgroup_read_usage(const struct cgroup *cg, struct hutch_usage *usage);
+void cgroup_read_events(const struct cgroup *cg, struct cgroup_events *events);
 /* One figure where all would be too many: each is a file to open and to read. 0: not to be had. */
-enum cgroup_counter {
-    CGROUP_CPU_US,
-    CGROUP_MEMORY_PEAK,
-    CGROUP_PIDS_PEAK,
-    CGROUP_OOM_KILLS,
-    CGROUP_PIDS_REFUSED,
-    CGROUP_MEMORY_NOW,
-    CGROUP_PIDS_NOW,
-    CGROUP_COUNTERS
-};
 uint64_t cgroup_counter(const struct cgroup *cg, enum cgroup_counter counter);
+/* The same of a counter that is read again and again: its file stays open. */
+bool cgroup_watch(struct cgroup *cg, enum cgroup_counter counter, uint64_t *ret_value);
+void cgroup_watch_none(struct cgroup *cg);
 /* Groups of their own for one command, below the sandbox's: on v1 where processes are counted and
  * their time is, for the limits are the sandbox's. */
 int cgroup_make_child(const struct cgroup *parent, const char *name, struct cgroup *ret_child,

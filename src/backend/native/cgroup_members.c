@@ -45,6 +45,7 @@ static int remove_group(const char *path)
 int cgroup_destroy(struct cgroup *cg)
 {
     int status = 0;
+    cgroup_watch_none(cg);
     for (size_t i = 0; i < cg->count; i++) {
         if (cg->groups[i].made && remove_group(cg->groups[i].path) < 0)
             status = -1;
@@ -123,7 +124,7 @@ int cgroup_make_child(const struct cgroup *parent, const char *name, struct cgro
                       struct hutch_error *err)
 {
     const unsigned counting = 1u << CGROUP_PIDS | 1u << CGROUP_CORE;
-    ret_child->count = 0;
+    *ret_child = (struct cgroup){0};
     for (size_t i = 0; i < parent->count; i++) {
         const struct cgroup_group *above = &parent->groups[i];
         if (above->version == 1 && !(above->controllers & counting))
@@ -237,6 +238,7 @@ int cgroup_list(const struct cgroup *cg, pid_t **ret_pids, size_t *ret_count)
 bool cgroup_try_remove(struct cgroup *cg)
 {
     bool gone = true;
+    cgroup_watch_none(cg);
     for (size_t i = 0; i < cg->count; i++) {
         struct cgroup_group *group = &cg->groups[i];
         if (group->made && rmdir(group->path) < 0 && errno != ENOENT) {

@@ -101,12 +101,6 @@ static void add_parent(struct cgroup_layout *layout, const char *mount, const ch
             layout->enforces |= controllers[i].promise;
 }
 
-static bool mounted_together(const char *one, const char *other)
-{
-    struct stat first, second;
-    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev;
-}
-
 static void probe_v1_controller(struct cgroup_layout *layout, const char *self, const char *name,
                                 unsigned mask)
 {
@@ -117,19 +111,28 @@ static void probe_v1_controller(struct cgroup_layout *layout, const char *self, 
         add_parent(layout, mount, path, 1, mask);
 }
 
-/* v1 and hybrid: a hierarchy per controller, and cpuacct for the processor time, mostly mounted
- * together with cpu. The v2 tree of a hybrid host is left alone: it could count that too, but being
- * born into it costs a sixth of the throughput (ADR 6). */
+/* v1 and hybrid: a hierarchy per controller. Processor time is counted by cpuacct, mostly mounted
+ * together with cpu, its neighbour in the kernel's list. The v2 tree of a hybrid host is left
+ * alone: it could count that too, but being born into it costs a sixth of the throughput (ADR 6).
+ */
 static void probe_v1(struct cgroup_layout *layout, const char *self)
 {
-    bool together = mounted_together(CGROUP_ROOT "/cpu", CGROUP_ROOT "/cpuacct");
+    bool together = strstr(self, "cpu,cpuacct") != NULL;
     for (size_t i = 0; i < HUTCH_COUNT(controllers); i++) {
         unsigned mask = 1u << controllers[i].controller;
         if (together && controllers[i].controller == CGROUP_CPU)
             mask |= 1u << CGROUP_CORE;
         probe_v1_controller(layout, self, controllers[i].name, mask);
     }
-    if (!together)
+}
+
+void cgroup_probe_time(struct cgroup_layout *layout)
+{
+    char self[4096];
+    for (size_t i = 0; i < layout->count; i++)
+        if (layout->parents[i].controllers & 1u << CGROUP_CORE)
+            return;
+    if (hutch_read_at(AT_FDCWD, "/proc/self/cgroup", self, sizeof(self)) > 0)
         probe_v1_controller(layout, self, "cpuacct", 1u << CGROUP_CORE);
 }
 

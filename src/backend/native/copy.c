@@ -148,7 +148,7 @@ static bool is_sound(struct copy_report *record)
     for (char *at = record->failure.path; *at; at++)
         if ((unsigned char)*at < 32 || *at == 127)
             *at = '?';
-    return (unsigned)record->failure.what <= TAR_TOO_BIG && record->failure.os_errno >= 0 &&
+    return (unsigned)record->failure.what <= TAR_SPECIAL && record->failure.os_errno >= 0 &&
            record->failure.os_errno < 4096;
 }
 

@@ -36,7 +36,9 @@ static void nothing_to_do(struct keeper *keeper)
 static bool read_usage(struct keeper *keeper, struct hutch_usage *usage,
                        struct cgroup_events *events)
 {
-    cgroup_read(&keeper->cgroup, usage, events);
+    if (keeper->counts_usage)
+        cgroup_read_usage(&keeper->cgroup, usage);
+    cgroup_read_events(&keeper->cgroup, events);
     return true;
 }
 
@@ -46,7 +48,8 @@ static void read_stats(struct keeper *keeper, struct engine_stats *ret_stats)
     *ret_stats = (struct engine_stats){.has_cpu = cgroup_has(cgroup, CGROUP_CPU),
                                        .has_memory = cgroup_has(cgroup, CGROUP_MEMORY),
                                        .has_pids = cgroup_has(cgroup, CGROUP_PIDS)};
-    cgroup_read(cgroup, &ret_stats->usage, &ret_stats->events);
+    cgroup_read_usage(cgroup, &ret_stats->usage);
+    cgroup_read_events(cgroup, &ret_stats->events);
     cgroup_read_now(cgroup, &ret_stats->now);
     keeper->disk_seen_bytes = 0; /* of this look alone */
     disk_look(keeper);
@@ -55,8 +58,9 @@ static void read_stats(struct keeper *keeper, struct engine_stats *ret_stats)
 
 static uint64_t counter(struct keeper *keeper, enum cgroup_counter which, bool fresh)
 {
+    uint64_t value = 0;
     (void)fresh;
-    return cgroup_counter(&keeper->cgroup, which);
+    return cgroup_watch(&keeper->cgroup, which, &value) ? value : 0;
 }
 
 static int resolve_user(const struct keeper *keeper, const char *user,

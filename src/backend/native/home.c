@@ -10,11 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "backend/native/state.h"
@@ -24,7 +21,6 @@
 #include "util/state_dir.h"
 
 #define SPEC_MAX_BYTES (4u << 20)
-#define BACKLOG 128
 
 static const char *const state_names[HOME_STATES] = {
     [HOME_STARTING] = "starting", [HOME_RUNNING] = "running", [HOME_PAUSED] = "paused",
@@ -117,7 +113,7 @@ static int fill(struct home *home, const char *id, const char *spec)
     home->lock = openat(home->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (home->lock < 0 || set_lock(home->lock, F_WRLCK) < 0)
         return -1;
-    if (mkdirat(home->dir, "log", 0700) < 0 || mkdirat(home->dir, "exec", 0700) < 0)
+    if (mkdirat(home->dir, "log", 0700) < 0)
         return -1;
     return write_file(home->dir, "id", id) < 0 ? -1 : write_file(home->dir, "spec", spec);
 }
@@ -239,7 +235,13 @@ int home_open_leftover(struct home *ret_home, const char *name, struct hutch_err
     return 0;
 }
 
-int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err)
+static int fail_state(const struct home *home, struct hutch_error *err)
+{
+    return hutch_fail_errno(err, errno, "write the state of sandbox '%s'", home->name);
+}
+
+static int write_state(const struct home *home, const struct home_record *record, bool at_once,
+                       struct hutch_error *err)
 {
     char text[512];
     (void)snprintf(text, sizeof(text),
@@ -248,10 +250,30 @@ int home_write(const struct home *home, const struct home_record *record, struct
                    record->id, state_names[record->state], record->on_disk ? "disk" : "memory",
                    record->created_us, record->started_us, record->ended_us, record->reason,
                    record->missing);
-    if (write_file(home->dir, "state.new", text) < 0 ||
-        renameat(home->dir, "state.new", home->dir, "state") < 0)
-        return hutch_fail_errno(err, errno, "write the state of sandbox '%s'", home->name);
+    hutch_autofd int fd =
+        openat(home->dir, "state.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || hutch_write_all(fd, text, strlen(text)) < 0)
+        return fail_state(home, err);
+    /* a rename over another file waits until this one has its place on the disk */
+    if (!at_once)
+        (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     return 0;
+}
+
+int home_prepare(const struct home *home, const struct home_record *record, struct hutch_error *err)
+{
+    return write_state(home, record, false, err);
+}
+
+int home_put(const struct home *home, struct hutch_error *err)
+{
+    return renameat(home->dir, "state.new", home->dir, "state") < 0 ? fail_state(home, err) : 0;
+}
+
+int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err)
+{
+    int status = write_state(home, record, true, err);
+    return status < 0 ? status : home_put(home, err);
 }
 
 int home_write_spec(const struct home *home, const char *json, struct hutch_error *err)
@@ -364,50 +386,6 @@ int home_read_spec(const struct home *home, char **ret_text, size_t *ret_length,
                           "'hutch rm -f %s'",
                           home->name, home->name);
     return 0;
-}
-
-/* A socket's path has 108 bytes at most; the way through our own descriptor is short. */
-static struct sockaddr_un address_of(const struct home *home)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/socket",
-                   home->dir);
-    return address;
-}
-
-int home_listen(const struct home *home, struct hutch_error *err)
-{
-    struct sockaddr_un address = address_of(home);
-    hutch_autofd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    (void)unlinkat(home->dir, "socket", 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(fd, BACKLOG) < 0)
-        return hutch_fail_errno(err, errno, "make the socket of sandbox '%s'", home->name);
-    return HUTCH_TAKE_FD(fd);
-}
-
-static bool has_socket(const struct home *home)
-{
-    struct stat info;
-    return fstatat(home->dir, "socket", &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(info.st_mode);
-}
-
-int home_connect(const struct home *home, bool waits, struct hutch_error *err)
-{
-    struct sockaddr_un address = address_of(home);
-    const struct timeval patience = {.tv_sec = 10}; /* with a queue that nobody serves */
-    int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (waits ? 0 : SOCK_NONBLOCK);
-    hutch_autofd int fd = socket(AF_UNIX, type, 0);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        (waits || fcntl(fd, F_SETFL, 0) == 0))
-        return HUTCH_TAKE_FD(fd);
-    int failure = errno;
-    if (failure == ECONNREFUSED || failure == ENOENT || !has_socket(home))
-        return hutch_fail(err, HUTCH_E_CONFLICT, failure,
-                          "sandbox '%s' is not running; 'hutch start %s' starts it", home->name,
-                          home->name);
-    return hutch_fail_errno(err, failure, "reach the keeper of sandbox '%s'", home->name);
 }
 
 int home_remove(struct home *home, const char *id, struct hutch_error *err)

@@ -82,6 +82,10 @@ bool home_is_there(const struct home *home);
 bool home_read_id(const struct home *home, char ret_id[33]);
 
 int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err);
+/* The same in two steps: what takes long first. Until the second nothing has changed. */
+int home_prepare(const struct home *home, const struct home_record *record,
+                 struct hutch_error *err);
+int home_put(const struct home *home, struct hutch_error *err);
 /* What was written last, corrected by what is true: without a keeper nothing runs. */
 int home_read(const struct home *home, struct home_record *ret_record, struct hutch_error *err);
 int home_read_spec(const struct home *home, char **ret_text, size_t *ret_length,
@@ -92,8 +96,9 @@ int home_parse_spec(const struct home *home, struct hutch_spec **ret_spec, struc
 
 int home_write_spec(const struct home *home, const char *json, struct hutch_error *err);
 
-/* The socket, whatever the length of its path. */
-int home_listen(const struct home *home, struct hutch_error *err);
+/* The socket, whatever the length of its path. Whoever connects is refused until it listens. */
+int home_bind(const struct home *home, struct hutch_error *err);
+int home_listen(const struct home *home, int fd, struct hutch_error *err);
 /* Where too many others wait to be let in, this waits too or fails with EAGAIN. */
 int home_connect(const struct home *home, bool waits, struct hutch_error *err);
 

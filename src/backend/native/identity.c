@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +110,19 @@ static void format_owner_map(char *text, size_t size, uint32_t owner, uint32_t i
     }
     if (root_writes && owner == 0 && inside != 0 && used < size)
         (void)snprintf(text + used, size - used, "%u %u 1\n", first, first);
+}
+
+/* Since Linux 6.11; PIDFD_GET_USER_NAMESPACE in newer headers. */
+#define GET_USER_NAMESPACE _IO(0xff, 9)
+
+int identity_open_namespace(pid_t pid, int pidfd)
+{
+    char path[64];
+    int fd = ioctl(pidfd, GET_USER_NAMESPACE, 0);
+    if (fd >= 0)
+        return fd;
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 int identity_owner_namespace(const struct identity *identity, uid_t owner, gid_t group,

@@ -44,6 +44,8 @@ const char *identity_asked(const struct hutch_spec *spec, const struct image_use
 void identity_choose_map(struct identity *identity, bool privileged, bool many_owners);
 /* Writes the maps of a child that waits for them. */
 int identity_write_maps(const struct identity *identity, pid_t child, struct hutch_error *err);
+/* The user namespace of a process, by its number and its pidfd. */
+int identity_open_namespace(pid_t pid, int pidfd);
 /* A user namespace in which files of this host owner belong to the command: for an idmapped mount.
  */
 int identity_owner_namespace(const struct identity *identity, uid_t owner, gid_t group,

@@ -55,11 +55,12 @@ struct keeper {
     const struct image_use *image;           /* open as long as this lives; NULL: without one */
     char id[33];
     bool privileged;
-    bool keeps_layer; /* the writable layer outlives the keeper */
-    char layer[33];   /* its name: the id, unless it is older than this keeper */
-    bool has_layer;   /* and is there already */
-    bool is_on_disk;  /* on an engine's own disk, whatever that is */
-    int memory_layer; /* of a sandbox that stays, in memory: what the last keeper's left */
+    bool counts_usage; /* somebody will look at the usage */
+    bool keeps_layer;  /* the writable layer outlives the keeper */
+    char layer[33];    /* its name: the id, unless it is older than this keeper */
+    bool has_layer;    /* and is there already */
+    bool is_on_disk;   /* on an engine's own disk, whatever that is */
+    int memory_layer;  /* of a sandbox that stays, in memory: what the last keeper's left */
     hutch_promise_set missing;
     struct identity identity;
     struct cgroup_layout layout;
@@ -68,6 +69,9 @@ struct keeper {
     struct lease lease;
     struct pool_dir pool;
     struct plan plan;
+    struct init_rlimit rlimits[INIT_RLIMITS]; /* its own, once they have been read */
+    bool has_rlimits;
+    int core_pattern; /* the kernel's, read for each command: it may change */
 
     pid_t pid; /* of PID 1, as seen from here; 0 when there is none */
     int pidfd;
@@ -159,8 +163,7 @@ struct spawn_order {
 /* launch.c, explain.c */
 int keeper_start(struct keeper *keeper, struct hutch_error *err);
 /* Every resource limit that a command gets. */
-int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
-                   struct hutch_error *err);
+int keeper_rlimits(struct keeper *keeper, struct init_rlimit *rlimits, struct hutch_error *err);
 /* Sends PID 1 the plan, the cgroups to enter and, for a run, the command. */
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
 /* The one command of a run. */
@@ -169,8 +172,7 @@ int keeper_send_command(struct keeper *keeper, struct hutch_error *err);
 const void *program_init(size_t *ret_length);
 /* A program of hutch's own in a sealed memory file. */
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
-int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,
-                 struct hutch_error *err);
+int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err);
 /* PID 1 reports as it is told: whoever waited for room while it waits to report would wait for
  * ever.
  */
@@ -183,14 +185,17 @@ int keeper_kill_session(const struct keeper *keeper, uint32_t session, struct hu
 void keeper_explain(const struct keeper *keeper, const struct init_message *report,
                     const char *command, const char *workdir, struct hutch_error *err);
 
-#define REPORT_MAX_FDS 3
-/* The next report of PID 1 with at most so many descriptors: 1, 0 when there is none now, -1 when
- * there will be none. */
+/* Of a run: a terminal, the writable layer, the artifacts. Of a builder: the whole tree too. */
+#define KEEPER_REPORT_FDS 3
+
+/* The next report of PID 1: 1, 0 when there is none now, -1 when there will be none. */
 int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret_fds,
                 size_t *ret_fd_count);
 /* supervise.c: until every process of the sandbox is gone. */
 int keeper_supervise(struct keeper *keeper, struct hutch_error *err);
 void keeper_kill(struct keeper *keeper, enum hutch_reason reason);
+/* Every process of the sandbox, without a wait for their end. */
+void keeper_kill_all(const struct keeper *keeper);
 /* Kills and reaps PID 1, and with it the whole sandbox, whatever state it is in. */
 void keeper_end(struct keeper *keeper);
 

@@ -58,16 +58,25 @@ static const struct {
     [RLIMIT_RTTIME] = {RLIM_INFINITY, RLIM_INFINITY},
 };
 
-int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
-                   struct hutch_error *err)
+/* Nothing changes them while it lives. */
+static int read_own_rlimits(struct keeper *keeper, struct hutch_error *err)
+{
+    for (unsigned i = 0; i < INIT_RLIMITS && !keeper->has_rlimits; i++)
+        if (syscall(SYS_prlimit64, 0, i, NULL, &keeper->rlimits[i]) < 0)
+            return hutch_fail_errno(err, errno, "read resource limit %u", i);
+    keeper->has_rlimits = true;
+    return 0;
+}
+
+int keeper_rlimits(struct keeper *keeper, struct init_rlimit *rlimits, struct hutch_error *err)
 {
     const struct hutch_limits *limits = &keeper->spec->limits;
+    if (read_own_rlimits(keeper, err) < 0)
+        return -(int)err->code;
     for (unsigned i = 0; i < INIT_RLIMITS; i++) {
-        struct init_rlimit now;
+        const struct init_rlimit now = keeper->rlimits[i];
         rlim_t soft = rlimit_defaults[i].soft;
         rlim_t hard = rlimit_defaults[i].hard;
-        if (syscall(SYS_prlimit64, 0, i, NULL, &now) < 0)
-            return hutch_fail_errno(err, errno, "read resource limit %u", i);
         if (i == RLIMIT_NOFILE) {
             soft = hard = limits->open_files;
             if (hard > now.hard)
@@ -88,11 +97,12 @@ int keeper_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
 }
 
 /* Then a limit of 0 does not keep the kernel from dumping, but 1 does (core(5)). */
-static bool core_dumps_are_piped(void)
+static bool core_dumps_are_piped(struct keeper *keeper)
 {
-    char pattern[2];
-    return hutch_read_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)) > 0 &&
-           pattern[0] == '|';
+    char first;
+    if (keeper->core_pattern < 0)
+        keeper->core_pattern = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
+    return pread(keeper->core_pattern, &first, 1, 0) == 1 && first == '|';
 }
 
 const void *program_init(size_t *ret_length)
@@ -159,7 +169,7 @@ static int send_blob(const struct keeper *keeper, enum init_message_type type, u
                      struct hutch_error *err)
 {
     struct init_message message = {.type = type, .session = session};
-    int all[5 + CGROUP_MAX_GROUPS];
+    int all[1 + INIT_MAX_FDS_PER_MESSAGE];
     if (blob->failed)
         return hutch_fail_nomem(err);
     if (blob->length <= INIT_INLINE_BYTES)
@@ -173,7 +183,8 @@ static int send_blob(const struct keeper *keeper, enum init_message_type type, u
     return send_message(keeper, &message, NULL, all, fd_count + 1, err);
 }
 
-static int send_trees(struct keeper *keeper, struct hutch_error *err)
+/* The plan with its trees; those that one message has no room for go before it. */
+static int send_trees(const struct keeper *keeper, struct hutch_error *err)
 {
     struct init_message message = {.type = INIT_FDS};
     int fds[INIT_MAX_FDS_PER_MESSAGE];
@@ -181,31 +192,30 @@ static int send_trees(struct keeper *keeper, struct hutch_error *err)
     for (size_t i = 0; i < keeper->plan.tree_count; i++) {
         if (keeper->plan.trees[i].fd < 0)
             continue;
-        fds[count++] = keeper->plan.trees[i].fd;
-        if (count == INIT_MAX_FDS_PER_MESSAGE) {
+        if (count == INIT_MAX_FDS_PER_MESSAGE - 1) {
             if (send_message(keeper, &message, NULL, fds, count, err) < 0)
                 return -(int)err->code;
             count = 0;
         }
+        fds[count++] = keeper->plan.trees[i].fd;
     }
-    return count ? send_message(keeper, &message, NULL, fds, count, err) : 0;
+    return send_blob(keeper, INIT_SETUP, 0, &keeper->plan.blob, fds, count, err);
 }
 
 static int send_plan(struct keeper *keeper, struct hutch_error *err)
 {
     if (keeper->privileged) {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)keeper->pid);
-        hutch_autofd int userns = open(path, O_RDONLY | O_CLOEXEC);
+        hutch_autofd int userns = identity_open_namespace(keeper->pid, keeper->pidfd);
         if (userns < 0)
             return hutch_fail_errno(err, errno, "open the sandbox's user namespace");
         if (source_map_owners(&keeper->plan, &keeper->identity, userns, err) < 0)
             return -(int)err->code;
     }
     keeper->plan.header.become_root = keeper->identity.map != IDENTITY_SINGLE;
-    if (plan_finish(&keeper->plan, keeper->privileged, err) < 0 || send_trees(keeper, err) < 0)
+    keeper->plan.header.is_run = keeper->options && !keeper->plan.header.hands_over;
+    if (plan_finish(&keeper->plan, keeper->privileged, err) < 0)
         return -(int)err->code;
-    return send_blob(keeper, INIT_SETUP, 0, &keeper->plan.blob, NULL, 0, err);
+    return send_trees(keeper, err);
 }
 
 /* v1 groups: made while PID 1 makes its network namespace and builds the tree. */
@@ -224,7 +234,7 @@ static int send_join(struct keeper *keeper, struct hutch_error *err)
     return status;
 }
 
-static int build_spawn(const struct keeper *keeper, const struct spawn_order *order,
+static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
                        struct hutch_buf *blob, struct hutch_error *err)
 {
     struct init_spawn spawn = {
@@ -242,15 +252,13 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
         .one_shot = order->one_shot};
     if (keeper_rlimits(keeper, spawn.rlimits, err) < 0)
         return -(int)err->code;
-    if (core_dumps_are_piped()) {
+    if (core_dumps_are_piped(keeper)) {
         spawn.pin_core_limit = 1;
         spawn.rlimits[RLIMIT_CORE] = (struct init_rlimit){1, 1};
     }
     hutch_buf_append(blob, &spawn, sizeof(spawn));
     spawn.argv = blob_texts(blob, order->command->items, order->command->count);
-    spawn.argc = (uint32_t)order->command->count;
     spawn.envp = blob_texts(blob, order->environment->items, order->environment->count);
-    spawn.envc = (uint32_t)order->environment->count;
     spawn.workdir = blob_text(blob, order->workdir);
     spawn.search = blob_text(blob, environment_get(order->environment, "PATH"));
     spawn.size = (uint32_t)blob->length;
@@ -259,8 +267,7 @@ static int build_spawn(const struct keeper *keeper, const struct spawn_order *or
     return 0;
 }
 
-int keeper_spawn(const struct keeper *keeper, const struct spawn_order *order,
-                 struct hutch_error *err)
+int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err)
 {
     hutch_cleanup(hutch_buf_done) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
     int fds[4 + CGROUP_MAX_GROUPS];

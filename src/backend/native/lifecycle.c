@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, starting, stopping and removing sandboxes that stay, as their clients do it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,16 +18,16 @@
 #include "backend/native/keeper.h"
 #include "backend/native/lifecycle.h"
 #include "backend/native/pool.h"
+#include "backend/native/recruit.h"
 #include "backend/native/sandbox.h"
 #include "core/isolation.h"
 #include "core/map.h"
 #include "core/spec.h"
 #include "util/own.h"
-#include "util/program.h"
 
-#define KEEPER_SOCKET 3
 #define DEFAULT_DISK "10g"
 #define NAME_TRIES 8
+#define PATIENCE_MS 3000 /* with a keeper that is asked whether it is there */
 #define REMOVE_TRIES 500 /* 10 ms each */
 
 static uint64_t wall_clock_us(void)
@@ -80,69 +78,6 @@ int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
     return settle(spec, err);
 }
 
-/* ---- a keeper -------------------------------------------------------------------------------- */
-
-static int spawn_program(int socket, struct hutch_error *err)
-{
-    static char name[] = HUTCH_KEEPER_NAME;
-    char *argv[] = {name, NULL};
-    char *environment[HUTCH_PROGRAM_VARIABLES];
-    posix_spawn_file_actions_t actions;
-    pid_t pid = 0;
-    int status;
-    char buffer[PATH_MAX];
-    const char *program = hutch_program_path(buffer);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return hutch_fail_nomem(err);
-    (void)posix_spawn_file_actions_adddup2(&actions, socket, KEEPER_SOCKET);
-    int failed =
-        hutch_program_spawn(program, &actions, argv, hutch_program_environment(environment), &pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return hutch_fail_errno(err, failed,
-                                "start a keeper with '%s' (HUTCH_PROGRAM names another)", program);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ; /* it has left the keeper itself to fend for itself */
-    return 0;
-}
-
-/* Hands the home and its lock over and waits until the sandbox is ready. */
-static int start_keeper(const struct home *home, const struct home_record *record, bool is_new,
-                        struct hutch_error *err)
-{
-    struct wire_message order = WIRE_MESSAGE_INIT, answer;
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return hutch_fail_errno(err, errno, "make a socket pair");
-    hutch_autofd int ours = ends[0];
-    hutch_autofd int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, KEEPER_SOCKET + 1);
-    (void)close(ends[1]);
-    if (theirs < 0)
-        return hutch_fail_errno(err, errno, "duplicate a descriptor");
-    wire_begin(&order, "keep");
-    wire_add(&order, "name", home->name);
-    wire_add(&order, "id", record->id);
-    wire_add_number(&order, "created_us", record->created_us);
-    wire_add_number(&order, "on_disk", record->on_disk);
-    wire_add_number(&order, "has_layer", record->on_disk && record->has_layer);
-    wire_add_number(&order, "missing", record->missing);
-    wire_add_number(&order, "new", is_new);
-    wire_add_fd(&order, home->dir);
-    wire_add_fd(&order, home->lock);
-    int status = wire_send(ours, &order, err);
-    hutch_buf_done(&order.text);
-    if (status == 0)
-        status = spawn_program(theirs, err);
-    hutch_fd_close(&theirs);
-    if (status == 0)
-        status = wire_receive(ours, &answer, err);
-    if (status < 0)
-        return status;
-    status = wire_check(&answer, err);
-    wire_done(&answer);
-    return status;
-}
-
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static int name_home(struct home *home, const char *name, struct hutch_error *err)
@@ -168,7 +103,7 @@ static struct hutch_sandbox *handle_of(struct home *home, const char *id)
     if (!sandbox)
         return NULL;
     sandbox->home = *home;
-    sandbox->socket = HUTCH_NO_FD;
+    sandbox->socket = sandbox->null = HUTCH_NO_FD;
     (void)snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
     home->dir = home->lock = HUTCH_NO_FD;
     return sandbox;
@@ -231,13 +166,13 @@ static void discard(struct home *home, const char *id)
         (void)!home_remove(home, id, &ignored);
 }
 
-/* With its home made: a keeper for it, and a handle. */
-static int bring_up(struct home *home, const struct home_record *record, bool starts,
+/* With its home made: a keeper for it if there is to be one, and a handle. */
+static int bring_up(struct home *home, const struct home_record *record, struct recruit *recruit,
                     struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
     int status = 0;
-    if (starts) {
-        status = start_keeper(home, record, true, err);
+    if (recruit) {
+        status = recruit_employ(recruit, home, record, true, err);
         if (status < 0)
             discard(home, record->id);
     }
@@ -246,7 +181,22 @@ static int bring_up(struct home *home, const struct home_record *record, bool st
     *ret_sandbox = status == 0 ? handle_of(home, record->id) : NULL;
     if (status == 0 && !*ret_sandbox)
         status = hutch_fail_nomem(err);
-    home_close(home);
+    return status;
+}
+
+static int make_and_bring_up(struct hutch_spec *spec, const char *layer_of, bool starts,
+                             struct home_record *record, struct hutch_sandbox **ret_sandbox,
+                             struct hutch_error *err)
+{
+    struct home home = HOME_INIT;
+    struct recruit recruit = RECRUIT_INIT;
+    int status = starts ? recruit_start(&recruit, err) : 0;
+    if (status == 0)
+        status = make(spec, layer_of, &home, record, err);
+    if (status == 0)
+        status = bring_up(&home, record, starts ? &recruit : NULL, ret_sandbox, err);
+    recruit_dismiss(&recruit);
+    home_close(&home);
     return status;
 }
 
@@ -261,23 +211,16 @@ static bool files_outlive_keeper(const struct hutch_spec *spec, hutch_promise_se
 int lifecycle_create(struct hutch_spec *spec, hutch_promise_set missing,
                      struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
-    struct home home = HOME_INIT;
     struct home_record record = {.state = HOME_STARTING,
                                  .created_us = wall_clock_us(),
                                  .missing = missing,
                                  .on_disk = files_outlive_keeper(spec, missing)};
-    int status = make(spec, NULL, &home, &record, err);
-    if (status < 0) {
-        home_close(&home);
-        return status;
-    }
-    return bring_up(&home, &record, true, ret_sandbox, err);
+    return make_and_bring_up(spec, NULL, true, &record, ret_sandbox, err);
 }
 
 int lifecycle_derive(struct hutch_spec *spec, const struct home_record *origin, bool starts,
                      struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
-    struct home home = HOME_INIT;
     uint64_t now = wall_clock_us();
     struct home_record record = {.state = starts ? HOME_STARTING : HOME_STOPPED,
                                  .created_us = now,
@@ -287,12 +230,7 @@ int lifecycle_derive(struct hutch_spec *spec, const struct home_record *origin, 
                                  .on_disk = true,
                                  .has_layer = true};
     (void)snprintf(record.reason, sizeof(record.reason), "%s", starts ? "" : "snapshot");
-    int status = make(spec, origin->id, &home, &record, err);
-    if (status < 0) {
-        home_close(&home);
-        return status;
-    }
-    return bring_up(&home, &record, starts, ret_sandbox, err);
+    return make_and_bring_up(spec, origin->id, starts, &record, ret_sandbox, err);
 }
 
 int lifecycle_open(const char *name, struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
@@ -350,28 +288,43 @@ int lifecycle_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
     int status = sandbox_spec(sandbox, &spec, err);
     hutch_spec_free(spec);
     record.has_layer = true;
+    struct recruit recruit = RECRUIT_INIT;
     if (status == 0)
-        status = start_keeper(&sandbox->home, &record, false, err);
+        status = recruit_start(&recruit, err);
+    if (status == 0)
+        status = recruit_employ(&recruit, &sandbox->home, &record, false, err);
+    recruit_dismiss(&recruit);
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     int opened = reopen(&sandbox->home, status < 0 ? &ignored : err);
     return status < 0 ? status : opened;
+}
+
+static void describe_stop(struct wire_message *request, const char *reason, uint64_t grace_ms,
+                          bool removes)
+{
+    wire_begin(request, "stop");
+    wire_add(request, "reason", reason);
+    wire_add_number(request, "grace_ms", grace_ms);
+    wire_add_number(request, "remove", removes);
+}
+
+/* Gone is what it was to be. */
+static int judge_end(struct hutch_sandbox *sandbox, int status)
+{
+    hutch_fd_close(&sandbox->socket);
+    return status == -HUTCH_E_UNAVAILABLE && !home_is_held(&sandbox->home) ? 0 : status;
 }
 
 static int ask_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t grace_ms,
                     bool removes, struct hutch_error *err)
 {
     struct wire_message request = WIRE_MESSAGE_INIT, answer;
-    wire_begin(&request, "stop");
-    wire_add(&request, "reason", reason);
-    wire_add_number(&request, "grace_ms", grace_ms);
-    wire_add_number(&request, "remove", removes);
+    describe_stop(&request, reason, grace_ms, removes);
     int status = sandbox_ask(sandbox, &request, &answer, err);
     hutch_buf_done(&request.text);
-    hutch_fd_close(&sandbox->socket);
     if (status == 0)
         wire_done(&answer);
-    /* gone is what it was to be */
-    return status == -HUTCH_E_UNAVAILABLE && !home_is_held(&sandbox->home) ? 0 : status;
+    return judge_end(sandbox, status);
 }
 
 int lifecycle_stop(struct hutch_sandbox *sandbox, const char *reason, uint64_t grace_ms,
@@ -398,17 +351,45 @@ static int remove_stopped(struct hutch_sandbox *sandbox, bool force, struct hutc
 
 /* A keeper that does not answer (stopped, stuck) cannot be asked to end. With it goes all it keeps.
  */
-static void end_if_silent(struct hutch_sandbox *sandbox)
+static void end_if_silent(const struct hutch_sandbox *sandbox)
 {
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct pollfd answer = {sandbox->socket, POLLIN, 0};
     struct ucred keeper;
     socklen_t length = sizeof(keeper);
-    if (client_simple(sandbox, "ping", &ignored) != -HUTCH_E_SYSTEM ||
-        sandbox_connect(sandbox, false, &ignored) < 0)
-        return;
-    if (getsockopt(sandbox->socket, SOL_SOCKET, SO_PEERCRED, &keeper, &length) == 0)
+    if (poll(&answer, 1, PATIENCE_MS) == 0 &&
+        getsockopt(sandbox->socket, SOL_SOCKET, SO_PEERCRED, &keeper, &length) == 0)
         (void)kill(keeper.pid, SIGKILL);
+}
+
+/* Two questions at once, each with its answer: one at once, the other when all is gone. */
+static int ask_twice(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    struct wire_message ping = WIRE_MESSAGE_INIT, stop = WIRE_MESSAGE_INIT, answer;
+    wire_begin(&ping, "ping");
+    describe_stop(&stop, "killed", 0, true);
+    int status = wire_send(sandbox->socket, &ping, err);
+    if (status == 0)
+        status = wire_send(sandbox->socket, &stop, err);
+    if (status == 0)
+        end_if_silent(sandbox);
+    for (int i = 0; i < 2 && status == 0; i++) {
+        status = wire_receive(sandbox->socket, &answer, err);
+        if (status < 0)
+            break;
+        status = wire_check(&answer, err);
+        wire_done(&answer);
+    }
+    hutch_buf_done(&ping.text);
+    hutch_buf_done(&stop.text);
+    return status;
+}
+
+/* On a connection of its own: no answer is owed there. */
+static int remove_running(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
     hutch_fd_close(&sandbox->socket);
+    int status = sandbox_connect(sandbox, true, err);
+    return status < 0 ? status : judge_end(sandbox, ask_twice(sandbox, err));
 }
 
 static int remove_now(struct hutch_sandbox *sandbox, bool force, struct hutch_error *err)
@@ -425,8 +406,7 @@ static int remove_now(struct hutch_sandbox *sandbox, bool force, struct hutch_er
         return hutch_fail(err, HUTCH_E_CONFLICT, 0,
                           "sandbox '%s' is %s; stop it first, or remove it with 'hutch rm -f %s'",
                           sandbox->home.name, home_state_name(record.state), sandbox->home.name);
-    end_if_silent(sandbox);
-    int status = ask_stop(sandbox, "killed", 0, true, err);
+    int status = remove_running(sandbox, err);
     if (status == 0 && home_is_there(&sandbox->home)) /* its keeper was killed on the way */
         return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is still there; try again",
                           sandbox->home.name);

@@ -95,7 +95,22 @@ static void explain_silence(struct keeper *keeper)
  * was never waited for. */
 void keeper_read_usage(struct keeper *keeper)
 {
-    keeper->has_usage = keeper->engine->read_usage(keeper, &keeper->usage, &keeper->events);
+    bool has_succeeded = keeper->has_status && keeper->status == 0;
+    if (!keeper->counts_usage && has_succeeded) /* then they change nothing: see reason_of */
+        keeper->has_usage = true;
+    else
+        keeper->has_usage = keeper->engine->read_usage(keeper, &keeper->usage, &keeper->events);
+}
+
+static void fill_usage(const struct keeper *keeper, struct hutch_usage *usage)
+{
+    if (!keeper->counts_usage)
+        return;
+    *usage = keeper->usage;
+    if (keeper->rusage_cpu_us > usage->cpu_us)
+        usage->cpu_us = keeper->rusage_cpu_us;
+    usage->oom_kills = keeper->events.oom_kills;
+    usage->disk_peak_bytes = keeper->disk_seen_bytes;
 }
 
 int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struct hutch_error *err)
@@ -111,11 +126,7 @@ int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struc
     memcpy(result->id, keeper->id, sizeof(result->id));
     if (!keeper->has_usage)
         keeper_read_usage(keeper);
-    result->usage = keeper->usage;
-    if (keeper->rusage_cpu_us > result->usage.cpu_us)
-        result->usage.cpu_us = keeper->rusage_cpu_us;
-    result->usage.oom_kills = keeper->events.oom_kills;
-    result->usage.disk_peak_bytes = keeper->disk_seen_bytes;
+    fill_usage(keeper, &result->usage);
     explain_silence(keeper);
     fill_end(keeper, result);
     result->held_pipes = keeper->held_pipes;

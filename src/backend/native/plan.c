@@ -256,7 +256,6 @@ static int plan_foreign_root(struct plan *plan, const struct plan_input *input,
     add_entries(plan, skeleton, HUTCH_COUNT(skeleton));
     if (input->image)
         plan_image_workdir(plan, input);
-    plan_fresh_dev(plan, input->writable_fd < 0 || input->writable_detached);
     return 0;
 }
 
@@ -316,10 +315,8 @@ static int plan_workspace(struct plan *plan, const struct plan_input *input,
 {
     static const char layers[] = "workspace-lower\0workspace-upper\0workspace-work";
     const struct hutch_workspace *workspace = &input->spec->workspace;
-    if (!workspace->path) {
-        add_owned_directory(plan, input->identity, "workspace");
+    if (!workspace->path)
         return 0;
-    }
     uint32_t attrs = workspace->mode == HUTCH_WORKSPACE_RW ? INERT : INERT_RO;
     int tree = add_tree(plan, workspace->path, PLAN_IDS_OWNER, attrs, err);
     if (tree < 0)
@@ -329,8 +326,6 @@ static int plan_workspace(struct plan *plan, const struct plan_input *input,
                                        [HUTCH_WORKSPACE_RO] = INIT_OP_ATTACH,
                                        [HUTCH_WORKSPACE_OVERLAY] = INIT_OP_OVERLAY,
                                        [HUTCH_WORKSPACE_COPY] = INIT_OP_COPY};
-    if (workspace->mode == HUTCH_WORKSPACE_COPY)
-        add_owned_directory(plan, input->identity, "workspace");
     struct init_step *step = add_step(plan, ops[workspace->mode], "workspace");
     step->tree = tree;
     step->uid = input->identity->uid;
@@ -368,12 +363,18 @@ static int plan_user_mounts(struct plan *plan, const struct plan_input *input,
     return 0;
 }
 
-/* /home is the user's; /home/user exists unless the root's own passwd names another. */
-static void plan_home(struct plan *plan, const struct identity *identity)
+/* What is the user's. /home/user exists unless the root's own passwd names another. */
+static void plan_own_directories(struct plan *plan, const struct plan_input *input)
 {
+    const struct identity *identity = input->identity;
+    const struct hutch_workspace *workspace = &input->spec->workspace;
     add_owned_directory(plan, identity, "home");
     if (!strncmp(identity->home, "/home/", 6))
         add_owned_directory(plan, identity, identity->home);
+    if (!workspace->path || workspace->mode == HUTCH_WORKSPACE_COPY)
+        add_owned_directory(plan, identity, "workspace");
+    if (input->spec->artifacts)
+        add_owned_directory(plan, identity, "artifacts");
 }
 
 static void plan_writable_layer(struct plan *plan, const struct plan_input *input)
@@ -404,21 +405,22 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
     hutch_buf_append(&plan->blob, &plan->header, sizeof(plan->header));
     plan_writable_layer(plan, input);
     plan->header.hostname = blob_text(&plan->blob, spec->hostname);
-    int status = spec->rootfs || input->image ? plan_foreign_root(plan, input, err)
-                                              : plan_host_root(plan, err);
+    bool is_foreign = spec->rootfs || input->image;
+    int status = is_foreign ? plan_foreign_root(plan, input, err) : plan_host_root(plan, err);
     if (status < 0)
         return status;
+    /* before the first mount: what comes first in a plan is cheap, see src/init/layer.c */
     plan_hosts(plan, spec->hostname);
-    plan_home(plan, input->identity);
+    plan_own_directories(plan, input);
+    if (is_foreign)
+        plan_fresh_dev(plan, input->writable_fd < 0 || input->writable_detached);
     if (plan_devices(plan, err) < 0)
         return -(int)err->code;
     plan_proc(plan);
     if (plan_workspace(plan, input, err) < 0)
         return -(int)err->code;
-    if (spec->artifacts) {
-        add_owned_directory(plan, input->identity, "artifacts");
+    if (spec->artifacts)
         plan->header.artifacts = blob_text(&plan->blob, "artifacts");
-    }
     return plan_user_mounts(plan, input, err);
 }
 

@@ -4,7 +4,6 @@
  * made. Then PID 1 is cloned and told the plan (launch). The way back undoes each step in reverse
  * order whatever happened; what a kill -9 leaves undone, the lease tells the next sweep. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +56,9 @@ int keeper_make_id(char *id, struct hutch_error *err)
 struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use *image,
                           const struct hutch_run_options *options)
 {
-    struct keeper *keeper = malloc(sizeof(*keeper));
+    struct keeper *keeper = calloc(1, sizeof(*keeper)); /* fresh pages need no clearing */
     if (!keeper)
         return NULL;
-    memset(keeper, 0, offsetof(struct keeper, chunk));
     keeper->engine =
         strcmp(hutch_spec_backend(spec), "native") != 0 ? &container_engine : &native_engine;
     keeper->spec = spec;
@@ -69,12 +67,13 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     keeper->lease.fd = keeper->pool.dir = keeper->pidfd = keeper->socket = HUTCH_NO_FD;
     keeper->writable = keeper->artifacts = keeper->terminal = HUTCH_NO_FD;
     keeper->artifacts_target = keeper->memory_layer = HUTCH_NO_FD;
-    keeper->feed.target = HUTCH_NO_FD;
+    keeper->feed.target = keeper->core_pattern = HUTCH_NO_FD;
     keeper->feed.buffer = keeper->input;
     struct hutch_run_options none = HUTCH_RUN_OPTIONS_INIT;
     none.capture = false;
     if (!options)
         options = &none;
+    keeper->counts_usage = options->usage;
     keeper->feed.source = options->stdin_fd;
     size_t budget = options->capture ? (size_t)spec->limits.output_bytes : 0;
     const int sinks[2] = {options->stdout_fd, options->stderr_fd};
@@ -125,6 +124,7 @@ void keeper_free(struct keeper *keeper)
     capture_done(&keeper->both);
     hutch_fd_close(&keeper->feed.target);
     hutch_fd_close(&keeper->pidfd);
+    hutch_fd_close(&keeper->core_pattern);
     hutch_fd_close(&keeper->socket);
     free(keeper);
 }
@@ -158,7 +158,9 @@ int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
     char text[4096];
     size_t length = 0;
     hutch_promise_set promised = hutch_promises_required(keeper->spec) & ~keeper->missing;
-    cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id, promised);
+    if (keeper->counts_usage && keeper->engine == &native_engine)
+        cgroup_probe_time(&keeper->layout);
+    cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id, promised, keeper->counts_usage);
     if (!keeper->privileged && !keeper->cgroup.count)
         return 0; /* nothing of ours can outlive us */
     if (keeper->lease.fd < 0 && lease_take(&keeper->lease, err) < 0)

@@ -109,6 +109,9 @@ static int ask_pause(struct warden *warden, struct client *client, struct wire_m
     if (warden->record.state == HOME_PAUSED)
         return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is paused already",
                           warden->home.name);
+    if (warden->creator >= 0) /* PID 1 would never say that it is ready */
+        return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is being started, try again",
+                          warden->home.name);
     if (warden->keeper->engine->freeze(warden, err) < 0)
         return -(int)err->code;
     warden->record.state = HOME_PAUSED;

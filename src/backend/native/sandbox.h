@@ -11,6 +11,7 @@ struct hutch_sandbox {
     struct home home;
     char id[33];
     int socket;       /* to its keeper; negative: not connected */
+    int null;         /* /dev/null for commands that read nothing; negative: not needed yet */
     bool is_silent;   /* the last question was not answered in time */
     bool owes_answer; /* and was sent: its answer comes before any other on this connection */
 };

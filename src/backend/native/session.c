@@ -140,7 +140,7 @@ void session_failed(struct warden *warden, struct session *session,
     else if (session->is_main)
         warden->failure = failure;
     hutch_buf_done(&answer.text);
-    (void)cgroup_try_remove(&session->cgroup);
+    (void)session_leave_groups(warden, session);
     session_forget(warden, session);
 }
 
@@ -160,7 +160,19 @@ static enum hutch_reason reason_of(const struct warden *warden, const struct ses
     return WIFSIGNALED(session->status) ? HUTCH_REASON_SIGNALED : HUTCH_REASON_EXITED;
 }
 
-void session_describe_end(const struct warden *warden, const struct session *session,
+static void add_usage(struct warden *warden, struct session *session, struct wire_message *message)
+{
+    uint64_t cpu_us = 0, pids_peak = 0;
+    (void)cgroup_watch(&session->cgroup, CGROUP_CPU_US, &cpu_us);
+    (void)cgroup_watch(&session->cgroup, CGROUP_PIDS_PEAK, &pids_peak);
+    wire_add_number(message, "cpu_us",
+                    cpu_us > session->cpu_us_before ? cpu_us - session->cpu_us_before : 0);
+    wire_add_number(message, "pids_peak", pids_peak);
+    wire_add_number(message, "memory_peak_bytes",
+                    warden->keeper->engine->counter(warden->keeper, CGROUP_MEMORY_PEAK, false));
+}
+
+void session_describe_end(struct warden *warden, struct session *session,
                           struct wire_message *message)
 {
     enum hutch_reason reason = reason_of(warden, session);
@@ -174,10 +186,7 @@ void session_describe_end(const struct warden *warden, const struct session *ses
     wire_add_number(message, "exit_code", (uint64_t)code);
     wire_add_number(message, "signal", by_signal ? (uint64_t)WTERMSIG(session->status) : 0);
     wire_add_number(message, "duration_us", session->ended_us - session->started_us);
-    wire_add_number(message, "cpu_us", cgroup_counter(&session->cgroup, CGROUP_CPU_US));
-    wire_add_number(message, "pids_peak", cgroup_counter(&session->cgroup, CGROUP_PIDS_PEAK));
-    wire_add_number(message, "memory_peak_bytes",
-                    warden->keeper->engine->counter(warden->keeper, CGROUP_MEMORY_PEAK, false));
+    add_usage(warden, session, message);
     wire_add_number(message, "held_pipes", session->held_pipes);
     wire_add_number(message, "on_disk", warden->record.on_disk);
     wire_add_number(message, "missing", warden->record.missing);
@@ -262,7 +271,7 @@ void session_kill(struct session *session, enum hutch_reason reason)
         session->was_killed = true;
         session->ended_by = reason;
     }
-    session->is_dying = true;
+    session->is_dying = session->was_struck = true;
     session->deadline_us = 0;
 }
 
@@ -292,7 +301,7 @@ static bool is_alive(struct warden *warden, struct session *session, uint64_t no
     }
     if (session->phase != SESSION_ENDED || session->is_dying || session->client)
         return true;
-    if (session->is_guarded ? !session->is_gone : !cgroup_try_remove(&session->cgroup))
+    if (session->is_guarded ? !session->is_gone : !session_leave_groups(warden, session))
         return true;
     for (size_t i = 0; i < 2; i++)
         session_read(warden, session, i);
@@ -316,7 +325,7 @@ static uint64_t hasten_start(const struct warden *warden, const struct session *
 uint64_t sessions_look(struct warden *warden)
 {
     uint64_t now = now_us();
-    uint64_t next = WARDEN_NEVER;
+    uint64_t next = spare_groups_look(warden, now);
     bool dying = false;
     const struct session *first_starting = NULL;
     for (struct session *session = warden->sessions, *after; session; session = after) {
@@ -374,7 +383,8 @@ void sessions_free(struct warden *warden)
             }
             session_exited(warden, session, SIGKILL);
         }
-        (void)cgroup_try_remove(&session->cgroup);
+        (void)session_leave_groups(warden, session);
         session_forget(warden, session);
     }
+    spare_groups_drop(warden);
 }

@@ -37,6 +37,8 @@ static int make_log(struct warden *warden, struct session *session, struct hutch
     char place[32];
     exec_logs_make_room(warden);
     (void)snprintf(place, sizeof(place), "exec/%s", session->id);
+    if (mkdirat(warden->home.dir, "exec", 0700) < 0 && errno != EEXIST)
+        return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
     if (mkdirat(warden->home.dir, place, 0700) < 0)
         return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
     return open_log(warden, session, place, err);
@@ -63,11 +65,9 @@ static int make_recorded_stdio(struct session *session, int *fds, struct hutch_e
 static int launch(struct warden *warden, struct session *session, struct spawn_order *order,
                   struct hutch_error *err)
 {
-    char name[40];
-    (void)snprintf(name, sizeof(name), "exec-%s", session->id);
-    int status = cgroup_make_child(&warden->keeper->cgroup, name, &session->cgroup, err);
-    if (status == 0)
-        status = cgroup_open_entrances(&session->cgroup, order->groups, &order->group_count, err);
+    int status = session_enter_groups(warden, session, err);
+    order->group_count = session->entrances.count;
+    memcpy(order->groups, session->entrances.fds, sizeof(order->groups));
     session->oom_kills_before =
         warden->keeper->engine->counter(warden->keeper, CGROUP_OOM_KILLS, false);
     session->is_guarded = !order->group_count;
@@ -75,10 +75,9 @@ static int launch(struct warden *warden, struct session *session, struct spawn_o
     order->command = &session->command;
     if (status == 0)
         status = keeper_spawn(warden->keeper, order, err);
-    for (size_t i = 0; i < order->group_count; i++)
-        hutch_fd_close(&order->groups[i]);
+    session_is_in_groups(warden, session);
     if (status < 0)
-        (void)cgroup_try_remove(&session->cgroup);
+        (void)session_leave_groups(warden, session);
     return status;
 }
 

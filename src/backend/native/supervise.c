@@ -29,7 +29,7 @@ uint64_t now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static void kill_all(const struct keeper *keeper)
+void keeper_kill_all(const struct keeper *keeper)
 {
     keeper->engine->kill(keeper);
 }
@@ -42,7 +42,7 @@ void keeper_kill(struct keeper *keeper, enum hutch_reason reason)
         keeper->ended_us = now_us();
     }
     disk_look(keeper);
-    kill_all(keeper);
+    keeper_kill_all(keeper);
 }
 
 static void reap(struct keeper *keeper)
@@ -64,7 +64,7 @@ void keeper_end(struct keeper *keeper)
 {
     if (keeper->pid <= 0)
         return;
-    kill_all(keeper);
+    keeper_kill_all(keeper);
     keeper->engine->await_end(keeper);
     reap(keeper);
     keeper->phase = PHASE_ENDED;
@@ -92,7 +92,7 @@ static void fail_setup(struct keeper *keeper, const struct hutch_error *failure)
 {
     keeper->failure = *failure;
     keeper->has_failure = true;
-    kill_all(keeper);
+    keeper_kill_all(keeper);
 }
 
 /* Before the command has begun there is no run to tell of; afterwards the result has the cause. */
@@ -107,7 +107,7 @@ static void take_engine_report(struct keeper *keeper, const struct init_message 
         return;
     if (keeper->started_us) {
         keeper->artifacts_failure = failure;
-        kill_all(keeper);
+        keeper_kill_all(keeper);
         return;
     }
     keeper->never_was = true;
@@ -118,14 +118,14 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
                          size_t fd_count)
 {
     switch (message->type) {
-    case INIT_READY:
-        keeper->writable = fd_count > 0 ? fds[0] : HUTCH_NO_FD;
-        keeper->artifacts = fd_count > 1 ? fds[1] : HUTCH_NO_FD;
-        break;
     case INIT_SPAWNED:
         start_clock(keeper, message->time_us);
-        if (fd_count > 0)
-            take_terminal(keeper, fds[0]);
+        if (keeper->options->terminal_fd >= 0 && fd_count > 0) {
+            take_terminal(keeper, *fds++);
+            fd_count--;
+        }
+        keeper->writable = fd_count > 0 ? fds[0] : HUTCH_NO_FD;
+        keeper->artifacts = fd_count > 1 ? fds[1] : HUTCH_NO_FD;
         break;
     case INIT_EXITED:
         keeper->has_status = true;
@@ -145,7 +145,7 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
             keeper_explain(keeper, message, keeper_command(keeper)->items[0],
                            keeper_workdir(keeper), &keeper->failure);
         keeper->has_failure = true;
-        kill_all(keeper);
+        keeper_kill_all(keeper);
         break;
     default:
         take_engine_report(keeper, message, fds, fd_count);
@@ -159,7 +159,7 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
     struct iovec data = {ret_report, sizeof(*ret_report)};
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int) * REPORT_MAX_FDS)];
+        char space[CMSG_SPACE(sizeof(int) * KEEPER_REPORT_FDS)];
     } control;
     struct msghdr header = {.msg_iov = &data,
                             .msg_iovlen = 1,
@@ -184,13 +184,13 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
 static void read_message(struct keeper *keeper)
 {
     struct init_message message;
-    int fds[REPORT_MAX_FDS];
+    int fds[KEEPER_REPORT_FDS];
     size_t fd_count = 0;
     int heard = keeper_hear(keeper, &message, fds, &fd_count);
     if (heard > 0)
         take_message(keeper, &message, fds, fd_count);
     else if (heard < 0 && keeper->phase < PHASE_DRAINING)
-        kill_all(keeper); /* or it has lost its senses */
+        keeper_kill_all(keeper); /* or it has lost its senses */
 }
 
 static void resize_terminal(const struct keeper *keeper)
@@ -216,11 +216,20 @@ enum watched {
     W_COUNT
 };
 
+/* PID 1 alone is left, and ends by itself: until then nothing needs to be looked at. What the
+ * command wrote is in the pipes, see drain_rest. */
+static bool is_over(const struct keeper *keeper)
+{
+    return keeper->phase == PHASE_DRAINING && !keeper->others_left && !keeper->killed;
+}
+
 static void choose_watched(const struct keeper *keeper, struct pollfd *fds)
 {
     for (size_t i = 0; i < W_COUNT; i++)
         fds[i] = (struct pollfd){.fd = -1};
     fds[W_PID] = (struct pollfd){keeper->pidfd, POLLIN, 0};
+    if (is_over(keeper))
+        return;
     fds[W_SOCKET] = (struct pollfd){keeper->socket, POLLIN, 0};
     for (size_t i = 0; i < 2; i++) {
         const struct stream *stream = &keeper->streams[i];
@@ -262,7 +271,7 @@ static uint64_t check_own_deadlines(struct keeper *keeper)
         if (keeper->phase == PHASE_DRAINING) {
             keeper->held_pipes = pipes_held(keeper);
             keeper->deadline_us = NEVER;
-            kill_all(keeper);
+            keeper_kill_all(keeper);
         } else {
             keeper_kill(keeper, HUTCH_REASON_TIMEOUT);
         }
@@ -339,7 +348,7 @@ static int wait_step(struct keeper *keeper, struct hutch_error *err)
     if (keeper->others_left && is_drained(keeper)) {
         keeper->others_left = false;
         keeper->deadline_us = NEVER;
-        kill_all(keeper);
+        keeper_kill_all(keeper);
     }
     if (!fds[W_PID].revents)
         return 0;

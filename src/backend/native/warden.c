@@ -90,6 +90,16 @@ static int fail_image(const struct warden *warden, struct hutch_error *err)
         warden->home.name, warden->spec->image, cause.msg, warden->home.name);
 }
 
+/* All that can be done while PID 1 builds: then little is left between its word and ours. */
+static int prepare_ready(struct warden *warden, struct hutch_error *err)
+{
+    warden->record.state = HOME_RUNNING;
+    warden->record.started_us = warden_clock_us();
+    if (warden->listener < 0 && warden_bind(warden, err) < 0)
+        return -(int)err->code;
+    return home_prepare(&warden->home, &warden->record, err);
+}
+
 static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
 {
     if (check_artifacts(warden->spec, err) < 0)
@@ -118,7 +128,7 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     (void)prctl(PR_SET_DUMPABLE, 1);
     int status = keeper->engine->build(keeper, err);
     (void)prctl(PR_SET_DUMPABLE, 0);
-    return status;
+    return status < 0 ? status : prepare_ready(warden, err);
 }
 
 /* ---- what PID 1 says ------------------------------------------------------------------------- */
@@ -127,13 +137,10 @@ static void ready(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
     struct hutch_error err = HUTCH_ERROR_INIT;
-    plan_done(&warden->keeper->plan);
-    warden->record.state = HOME_RUNNING;
-    warden->record.started_us = warden_clock_us();
     warden->reason = NULL;
     warden->idle_since_us = now_us();
     if ((warden->listener < 0 && warden_listen(warden, &err) < 0) ||
-        home_write(&warden->home, &warden->record, &err) < 0 ||
+        home_put(&warden->home, &err) < 0 ||
         (keeper_command(warden->keeper)->count && session_start_main(warden, &err) < 0)) {
         warden->failure = err;
         warden->is_ending = true;
@@ -143,6 +150,7 @@ static void ready(struct warden *warden)
     (void)!wire_send(warden->creator, &answer, &err);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
+    plan_done(&warden->keeper->plan);
 }
 
 static void take_engine_report(struct warden *warden, const struct init_message *report, int *fds,
@@ -203,7 +211,7 @@ static void take_report(struct warden *warden, const struct init_message *report
 static void hear_init(struct warden *warden)
 {
     struct init_message report;
-    int fds[REPORT_MAX_FDS];
+    int fds[KEEPER_REPORT_FDS];
     size_t fd_count = 0;
     int got = keeper_hear(warden->keeper, &report, fds, &fd_count);
     if (got > 0)
@@ -435,8 +443,8 @@ int warden_main(void)
         return 1;
     warden->home = (struct home)HOME_INIT;
     warden->image = (struct image_use)IMAGE_USE_INIT;
-    warden->listener = warden->signals = warden->watched = warden->layer = warden->lease.fd =
-        HUTCH_NO_FD;
+    warden->listener = warden->bound = warden->signals = warden->watched = HUTCH_NO_FD;
+    warden->layer = warden->lease.fd = HUTCH_NO_FD;
     warden->creator = CREATOR_FD;
     if (wire_receive(CREATOR_FD, &order, &err) < 0)
         return 1;

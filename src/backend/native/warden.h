@@ -23,6 +23,12 @@
 
 enum session_phase { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
 
+/* Files of a command's groups, into which a process writes "0" to enter. */
+struct entrances {
+    int fds[CGROUP_MAX_GROUPS];
+    size_t count;
+};
+
 /* One command in the sandbox. It stays as long as a process of it, an open pipe or a client needs
  * it. */
 struct session {
@@ -34,6 +40,10 @@ struct session {
     struct hutch_strlist command;
     char workdir[256]; /* for messages */
     struct cgroup cgroup;
+    struct entrances entrances; /* of groups that were there before; else none are open */
+    uint64_t cpu_us_before;     /* what its groups had counted when it came */
+    bool had_spare;             /* they were there before it came */
+    bool was_struck;            /* they were told to refuse and to kill */
     bool is_recorded;
     int pipes[2]; /* of a recorded one: our ends, or the terminal's master and none */
     struct log_writer *log;
@@ -53,6 +63,14 @@ struct session {
     enum hutch_reason ended_by;
     bool held_pipes;
     int status; /* wait status */
+};
+
+/* Groups that wait for the next command; see session_groups.c. */
+struct spare_groups {
+    struct cgroup cgroup; /* without a group: none wait */
+    struct entrances entrances;
+    uint64_t cpu_us; /* that they have counted */
+    uint64_t since_us;
 };
 
 struct client {
@@ -77,6 +95,7 @@ struct warden {
     struct image_use image; /* open from its start to the keeper's end */
     struct keeper *keeper;
     int listener;
+    int bound;          /* its socket before it listens */
     ino_t socket_inode; /* of the socket that the listener made */
     int signals;
     int watched;              /* the home: see warden_home.c */
@@ -84,6 +103,8 @@ struct warden {
     int creator;              /* who waits for the sandbox to be ready; negative: nobody any more */
     struct client *clients;
     struct session *sessions;
+    struct spare_groups spare;
+    bool makes_ahead; /* the groups of the last command could not be kept */
     struct ended_log_sum ended_logs;
     uint32_t last_number;
     uint64_t idle_since_us;
@@ -123,6 +144,7 @@ void warden_take_down(struct warden *warden, bool was_new);
 /* warden_home.c */
 int warden_watch(struct warden *warden, struct hutch_error *err);
 void warden_take_signals(struct warden *warden);
+int warden_bind(struct warden *warden, struct hutch_error *err);
 int warden_listen(struct warden *warden, struct hutch_error *err);
 uint64_t warden_look_at_home(struct warden *warden); /* when to look again */
 
@@ -132,6 +154,15 @@ int session_start(struct warden *warden, struct wire_message *request, struct cl
 int session_start_copy(struct warden *warden, struct wire_message *request, struct client *client,
                        struct hutch_error *err);
 int session_start_main(struct warden *warden, struct hutch_error *err);
+
+/* session_groups.c. Its entrances are open then, also on failure; once it is in, they are closed
+ * unless they are used again and again. */
+int session_enter_groups(struct warden *warden, struct session *session, struct hutch_error *err);
+void session_is_in_groups(struct warden *warden, struct session *session);
+/* True when nothing of the command is in them any more. */
+bool session_leave_groups(struct warden *warden, struct session *session);
+uint64_t spare_groups_look(struct warden *warden, uint64_t now); /* when to look again */
+void spare_groups_drop(struct warden *warden);
 
 /* session.c */
 struct session *session_new(struct warden *warden, struct hutch_error *err);
@@ -152,7 +183,7 @@ void session_read(struct warden *warden, struct session *session, size_t which);
 /* Deadlines, members that will not die, groups that have become empty. When to look again. */
 uint64_t sessions_look(struct warden *warden);
 void sessions_free(struct warden *warden);
-void session_describe_end(const struct warden *warden, const struct session *session,
+void session_describe_end(struct warden *warden, struct session *session,
                           struct wire_message *message);
 
 /* requests.c: what clients may ask. */

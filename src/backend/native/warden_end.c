@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a sandbox that stays ends: for good, or to rest. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -115,17 +116,56 @@ bool warden_rest(struct warden *warden)
     return !warden->is_resting;
 }
 
+/* When the last hold on the root of a sandbox on disk goes, the kernel writes out whatever the pool
+ * has pending: milliseconds, for files that nobody reads again. With this hold it happens after
+ * whoever waits has been told. */
+static int hold_root(const struct warden *warden)
+{
+    char path[32];
+    const struct keeper *keeper = warden->keeper;
+    if (!keeper || keeper->pid <= 0 || !keeper->pool.kind)
+        return HUTCH_NO_FD;
+    (void)snprintf(path, sizeof(path), "/proc/%d/root", (int)keeper->pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void close_door(struct warden *warden)
+{
+    hutch_fd_close(&warden->listener);
+    hutch_fd_close(&warden->bound);
+    (void)unlinkat(warden->home.dir, "socket", 0);
+}
+
+/* The home goes while the processes die: they cannot be saved any more, and the lease tells of
+ * their groups. */
+static void begin_removal(struct warden *warden)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (warden->keeper) {
+        (void)!warden->keeper->engine->thaw(warden, &ignored);
+        keeper_kill_all(warden->keeper);
+    }
+    close_door(warden);
+    spare_groups_drop(warden);
+    remove_all(warden);
+}
+
 /* Then the record, and only then whoever waits hears of it. */
 void warden_take_down(struct warden *warden, bool was_new)
 {
     bool failed = warden->creator >= 0;
     bool nothing_left = (failed && was_new) || warden->is_removing;
-    if (warden->keeper && nothing_left)
+    /* a container is its engine's to remove, and known by this home until it is gone */
+    bool at_once = nothing_left && (!warden->keeper || warden->keeper->engine == &native_engine);
+    hutch_autofd int root = at_once ? hold_root(warden) : HUTCH_NO_FD;
+    if (nothing_left && !at_once)
         warden->keeper->keeps_layer = false;
+    if (at_once)
+        begin_removal(warden);
     end_inside(warden);
-    hutch_fd_close(&warden->listener);
-    (void)unlinkat(warden->home.dir, "socket", 0);
-    if (nothing_left)
+    if (!at_once)
+        close_door(warden);
+    if (nothing_left && !at_once)
         remove_all(warden);
     if (warden->keeper)
         keeper_free(warden->keeper);

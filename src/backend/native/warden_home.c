@@ -52,16 +52,26 @@ void warden_take_signals(struct warden *warden)
         warden_stop(warden, "terminated", 1000);
 }
 
-int warden_listen(struct warden *warden, struct hutch_error *err)
+int warden_bind(struct warden *warden, struct hutch_error *err)
 {
     struct stat made;
-    int listener = home_listen(&warden->home, err);
-    if (listener < 0)
-        return listener;
-    hutch_fd_close(&warden->listener);
-    warden->listener = listener;
+    int bound = home_bind(&warden->home, err);
+    if (bound < 0)
+        return bound;
+    hutch_fd_close(&warden->bound);
+    warden->bound = bound;
     warden->socket_inode =
         fstatat(warden->home.dir, "socket", &made, AT_SYMLINK_NOFOLLOW) == 0 ? made.st_ino : 0;
+    return 0;
+}
+
+int warden_listen(struct warden *warden, struct hutch_error *err)
+{
+    if ((warden->bound < 0 && warden_bind(warden, err) < 0) ||
+        home_listen(&warden->home, warden->bound, err) < 0)
+        return -(int)err->code;
+    hutch_fd_close(&warden->listener);
+    warden->listener = HUTCH_TAKE_FD(warden->bound);
     return 0;
 }
 

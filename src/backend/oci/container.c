@@ -59,7 +59,7 @@ static int put_on_record(struct container *container, struct hutch_error *err)
     size_t length = 0;
     cgroup_probe(&keeper->layout);
     cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id,
-                hutch_promises_required(keeper->spec) & ~keeper->missing);
+                hutch_promises_required(keeper->spec) & ~keeper->missing, true);
     (void)cgroup_freezer_path(keeper->id, keeper->freezer, sizeof(keeper->freezer));
     for (size_t i = 0; i < keeper->cgroup.count; i++)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "cgroup %s\n",
@@ -197,7 +197,8 @@ static uint64_t without_own(const struct container *container, uint64_t tasks)
 static void read_usage(const struct container *container, struct hutch_usage *usage,
                        struct cgroup_events *events)
 {
-    cgroup_read(&container->keeper->cgroup, usage, events);
+    cgroup_read_usage(&container->keeper->cgroup, usage);
+    cgroup_read_events(&container->keeper->cgroup, events);
     /* a kernel of its own has threads for its processes, and nobody can tell which is whose */
     usage->has_pids_peak &= !container->runtime->is_kernel;
     usage->pids_peak = usage->has_pids_peak ? without_own(container, usage->pids_peak) : 0;

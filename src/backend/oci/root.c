@@ -132,7 +132,7 @@ static int divide_plan(struct plan *plan, struct hutch_strlist *covered, struct 
 static int await_tree(struct keeper *keeper, int *ret_tree, struct hutch_error *err)
 {
     struct init_message report;
-    int fds[REPORT_MAX_FDS];
+    int fds[KEEPER_REPORT_FDS];
     size_t count = 0;
     int heard = 0;
     while (heard == 0) {

@@ -41,7 +41,7 @@ void oci_read_errors(struct container *container)
 
 /* The descriptors that hutch-init needs itself are above what its commands may have; it gives each
  * command its own limit. Likewise core files: its commands' limit is 0 or 1. */
-static int widen_rlimits(const struct keeper *keeper, struct init_rlimit *rlimits,
+static int widen_rlimits(struct keeper *keeper, struct init_rlimit *rlimits,
                          struct hutch_error *err)
 {
     if (keeper_rlimits(keeper, rlimits, err) < 0)
@@ -57,7 +57,7 @@ static int widen_rlimits(const struct keeper *keeper, struct init_rlimit *rlimit
 static int write_config(const struct container *container, const struct hutch_strlist *covered,
                         struct hutch_error *err)
 {
-    const struct keeper *keeper = container->keeper;
+    struct keeper *keeper = container->keeper;
     struct init_rlimit rlimits[INIT_RLIMITS];
     struct hutch_limits limits = oci_limits(container->runtime, &keeper->spec->limits);
     hutch_cleanup(hutch_buf_done) struct hutch_buf text = HUTCH_BUF(CONFIG_CEILING);

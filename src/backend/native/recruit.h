@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A keeper's process that waits to be told what to keep, and ends when nobody tells it. It is
+ * started before its sandbox's home is made: a program's start takes as long as that. */
+#ifndef HUTCH_NATIVE_RECRUIT_H
+#define HUTCH_NATIVE_RECRUIT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "backend/native/home.h"
+#include "util/own.h"
+
+struct recruit {
+    int socket;
+    pid_t starter; /* what leaves the keeper itself to fend for itself; 0: none */
+};
+
+#define RECRUIT_INIT   \
+    {                  \
+        HUTCH_NO_FD, 0 \
+    }
+
+int recruit_start(struct recruit *recruit, struct hutch_error *err);
+/* Hands the home and its lock over and waits until the sandbox is ready. */
+int recruit_employ(struct recruit *recruit, const struct home *home,
+                   const struct home_record *record, bool is_new, struct hutch_error *err);
+/* Safe at any point. */
+void recruit_dismiss(struct recruit *recruit);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a regular file. It gets its name when it is whole, content, owner, mode and time, and not
+ * before: a copy that is killed leaves what had the name until then, and nobody can put another
+ * thing in the file's place meanwhile. Where the filesystem cannot have files without a name, it
+ * has another one first, which a kill leaves behind.
+ *
+ * An archive with rules fills a directory that nobody else sees before all of it is there; so its
+ * files are made where they belong, which costs the kernel less. */
+#include "tar/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tar/out.h"
+
+#define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define NAMELESS_FILE (O_WRONLY | O_TMPFILE | O_CLOEXEC)
+#define NEW_MODE 0600
+
+/* ---- content ---- */
+
+static int copy(struct unpack *unpack, int out, uint64_t length)
+{
+    while (length) {
+        const char *data;
+        long got = tar_reader_content(&unpack->reader, length, &data);
+        if (got <= 0)
+            return got < 0 ? -1 : unpack_fail(unpack, TAR_TRUNCATED, 0);
+        if (tar_write_all(out, data, (size_t)got) < 0)
+            return unpack_fail(unpack, TAR_TARGET, errno);
+        length -= (uint64_t)got;
+    }
+    return 0;
+}
+
+static int copy_whole(struct unpack *unpack, int out, bool seekable)
+{
+    uint64_t left = unpack->reader.entry.file_size, large = unpack->options->direct_from;
+    if (seekable && large && left >= large && unpack_direct(unpack, out, &left) < 0)
+        return -1;
+    return copy(unpack, out, left);
+}
+
+static int leave_hole(const struct unpack *unpack, int out, uint64_t length, bool seekable)
+{
+    static const char zeros[4096];
+    if (length && seekable && lseek(out, (off_t)length, SEEK_CUR) < 0)
+        return unpack_fail(unpack, TAR_TARGET, errno);
+    while (!seekable && length) {
+        size_t part = TAR_MIN(sizeof(zeros), length);
+        if (tar_write_all(out, zeros, part) < 0)
+            return unpack_fail(unpack, TAR_TARGET, errno);
+        length -= part;
+    }
+    return 0;
+}
+
+int unpack_content(struct unpack *unpack, int out, bool seekable)
+{
+    const struct tar_entry *entry = &unpack->reader.entry;
+    uint64_t at = 0;
+    if (!entry->sparse)
+        return copy_whole(unpack, out, seekable);
+    for (size_t i = 0; i < entry->regions.count; i++) {
+        const struct tar_region *region = &entry->regions.items[i];
+        if (leave_hole(unpack, out, region->offset - at, seekable) < 0 ||
+            copy(unpack, out, region->length) < 0)
+            return -1;
+        at = region->offset + region->length;
+    }
+    if (leave_hole(unpack, out, entry->file_size - at, seekable) < 0)
+        return -1;
+    if (seekable && ftruncate(out, (off_t)entry->file_size) < 0)
+        return unpack_fail(unpack, TAR_TARGET, errno);
+    return 0;
+}
+
+/* Content and attributes. */
+static int fill(struct unpack *unpack, int fd)
+{
+    const struct tar_rules *rules = unpack->options->rules;
+    if (unpack_content(unpack, fd, true) < 0 || (rules && rules->file(unpack, fd) < 0))
+        return -1;
+    if (unpack_apply(unpack, fd, &unpack->reader.entry.attributes) < 0)
+        return unpack_fail_apply(unpack, errno);
+    return 0;
+}
+
+/* ---- a file that is not there yet ---- */
+
+struct draft {
+    int fd;
+    char name[32]; /* empty: it has none */
+};
+
+/* Nobody can be waiting with this name. */
+static int choose_name(struct draft *draft)
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return -1;
+    (void)snprintf(draft->name, sizeof(draft->name), ".hutch-cp-%016llx",
+                   (unsigned long long)number);
+    return 0;
+}
+
+static int draft_open(struct draft *draft, int dir)
+{
+    *draft = (struct draft){.fd = openat(dir, ".", NAMELESS_FILE, NEW_MODE)};
+    if (draft->fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return draft->fd;
+    if (choose_name(draft) < 0)
+        return -1;
+    draft->fd = openat(dir, draft->name, NEW_FILE, NEW_MODE);
+    if (draft->fd < 0)
+        draft->name[0] = '\0';
+    return draft->fd;
+}
+
+/* Kernels before 6.10 let only the host's root name a descriptor directly. */
+static int link_nameless(const struct draft *draft, int dir, const char *name)
+{
+    char self[32];
+    int status = linkat(draft->fd, "", dir, name, AT_EMPTY_PATH);
+    if (status == 0 || errno != ENOENT)
+        return status;
+    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", draft->fd);
+    return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Takes the name, from whatever else has it: a link cannot, a rename can. */
+static int draft_publish(struct draft *draft, int dir, const char *name)
+{
+    if (!draft->name[0]) {
+        if (link_nameless(draft, dir, name) == 0)
+            return 0;
+        if (errno != EEXIST || choose_name(draft) < 0)
+            return -1;
+        if (link_nameless(draft, dir, draft->name) < 0) {
+            draft->name[0] = '\0';
+            return -1;
+        }
+    }
+    if (renameat(dir, draft->name, dir, name) < 0)
+        return -1;
+    draft->name[0] = '\0';
+    return 0;
+}
+
+static void draft_drop(const struct draft *draft, int dir)
+{
+    int saved = errno;
+    if (draft->name[0])
+        (void)unlinkat(dir, draft->name, 0);
+    errno = saved;
+}
+
+static int make_by_draft(struct unpack *unpack, int dir, const char *name)
+{
+    struct draft draft;
+    if (draft_open(&draft, dir) < 0 &&
+        (!unpack_become_owner(unpack, dir) || draft_open(&draft, dir) < 0))
+        return unpack_fail(unpack, TAR_TARGET, errno);
+    int status = fill(unpack, draft.fd);
+    if (status == 0 && draft_publish(&draft, dir, name) < 0)
+        status = unpack_fail(unpack, TAR_TARGET, errno);
+    if (status < 0)
+        draft_drop(&draft, dir);
+    if (close(draft.fd) < 0 &&
+        status == 0) { /* some filesystems tell only now that they are full */
+        status = unpack_fail(unpack, TAR_TARGET, errno);
+        (void)unlinkat(dir, name, 0); /* half a file must not pass for one */
+    }
+    return status;
+}
+
+/* ---- a file in its place ---- */
+
+static int new_file(const struct unpack *unpack, int dir, const char *name)
+{
+    mode_t mode = unpack->reader.entry.attributes.mode & 0777;
+    return openat(dir, name, NEW_FILE, NEW_MODE | mode);
+}
+
+static int make_in_place(struct unpack *unpack, int dir, const char *name)
+{
+    int fd = unpack_make_anew(new_file, unpack, dir, name);
+    if (fd < 0)
+        return unpack_fail(unpack, TAR_TARGET, errno);
+    int status = fill(unpack, fd);
+    if (close(fd) < 0 && status == 0)
+        status = unpack_fail(unpack, TAR_TARGET, errno);
+    if (status < 0)
+        (void)unlinkat(dir, name, 0);
+    return status;
+}
+
+int unpack_file(struct unpack *unpack, int dir, const char *name)
+{
+    return unpack->options->rules ? make_in_place(unpack, dir, name)
+                                  : make_by_draft(unpack, dir, name);
+}
