@@ -223,7 +223,8 @@ static void a_timeout_ends_the_tree_and_nothing_else(void **state)
     options.timeout_ms = 500;
     int64_t began = now_ms();
     struct hutch_result *result = box_shell(
-        box, "echo before; trap '' TERM; (setsid sleep 8888 &); kill -STOP $$; sleep 8888",
+        box,
+        "echo before; trap '' TERM; (setsid sleep 8888 &); sleep 0.1; kill -STOP $$; sleep 8888",
         &options);
     assert_reason(result, HUTCH_REASON_TIMEOUT, 124);
     assert_output(&result->out, "before\n");

@@ -55,7 +55,7 @@ static int open_layer(struct keeper *keeper, const struct porter_order *order,
 static int put_on_record(struct container *container, struct hutch_error *err)
 {
     struct keeper *keeper = container->keeper;
-    char text[STATE_RECORD_BYTES];
+    char text[STATE_RECORD_BYTES] = "";
     size_t length = 0;
     cgroup_probe(&keeper->layout);
     cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id,
@@ -64,7 +64,7 @@ static int put_on_record(struct container *container, struct hutch_error *err)
     for (size_t i = 0; i < keeper->cgroup.count; i++)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "cgroup %s\n",
                                    keeper->cgroup.groups[i].path);
-    oci_groups_record(container->name, text + length, sizeof(text) - length);
+    oci_groups_record(container->name, text, sizeof(text));
     return lease_take(&keeper->lease, err) < 0 ? -(int)err->code
                                                : lease_record(&keeper->lease, text, err);
 }

@@ -62,17 +62,18 @@ struct record {
 static void add_line(void *userdata, const char *path)
 {
     struct record *record = userdata;
-    int length =
-        snprintf(record->text + record->length, record->size - record->length, "cgroup %s\n", path);
-    if (length > 0 && record->length + (size_t)length < record->size)
-        record->length += (size_t)length;
-    record->text[record->length] = '\0';
+    char line[540];
+    (void)snprintf(line, sizeof(line), "cgroup %.512s\n", path);
+    size_t length = strlen(line);
+    if (strstr(record->text, line) || record->length + length >= record->size)
+        return;
+    memcpy(record->text + record->length, line, length + 1);
+    record->length += length;
 }
 
 void oci_groups_record(const char *name, char *text, size_t size)
 {
-    struct record record = {text, size, 0};
-    text[0] = '\0';
+    struct record record = {text, size, strlen(text)};
     each_group(name, add_line, &record);
 }
 
@@ -184,6 +185,6 @@ int oci_shares_limit(pid_t pid, struct hutch_error *err)
 struct hutch_limits oci_limits(const struct oci_runtime *runtime, const struct hutch_limits *limits)
 {
     struct hutch_limits wider = *limits;
-    wider.pids += OWN_TASKS + runtime->own_tasks;
+    wider.pids = (wider.pids + OWN_TASKS) * runtime->tasks_each + runtime->own_tasks;
     return wider;
 }

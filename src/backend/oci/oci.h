@@ -29,6 +29,7 @@ struct oci_runtime {
     const char *doc;
     const char *const *flags; /* before the verb */
     bool is_kernel;           /* brings a kernel of its own: gVisor */
+    uint32_t tasks_each;      /* that the host counts for one process inside */
     uint32_t own_tasks;       /* of the runtime's own, counted in the container's group */
 };
 
@@ -81,7 +82,7 @@ int oci_root_build(struct container *container, struct hutch_strlist *covered,
                    struct hutch_error *err);
 
 /* groups.c */
-/* Names the container's group in every hierarchy, as lines for the lease. */
+/* Adds the container's group in every hierarchy to the lines for the lease, once each. */
 void oci_groups_record(const char *name, char *text, size_t size);
 /* The value of linux.cgroupsPath. */
 void oci_groups_path(const struct keeper *keeper, const char *name, char *path, size_t size);

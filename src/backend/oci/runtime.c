@@ -20,9 +20,9 @@ static const char *const runsc_flags[] = {"--network=none", "--overlay2=none", N
 
 /* The usual one first. */
 const struct oci_runtime oci_runtimes[] = {
-    {"runc", "runc", "namespaces of this kernel", no_flags, false, 0},
-    {"crun", "crun", "namespaces of this kernel", no_flags, false, 0},
-    {"runsc", "runsc", "gVisor: a kernel of its own", runsc_flags, true, 64},
+    {"runc", "runc", "namespaces of this kernel", no_flags, false, 1, 0},
+    {"crun", "crun", "namespaces of this kernel", no_flags, false, 1, 0},
+    {"runsc", "runsc", "gVisor: a kernel of its own", runsc_flags, true, 4, 64},
 };
 const size_t oci_runtime_count = HUTCH_COUNT(oci_runtimes);
 
