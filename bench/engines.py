@@ -42,8 +42,11 @@ def gvisor_peers(world, hutch, root):
         bundle = world.path("bundle")
         if not os.path.isdir(bundle):
             peer_list.make_bundle(world, root)
-        return [find_program("runsc"), "--root", world.make_dir("runsc"), "--network", "none", "run", "--bundle", bundle,
-                "bench-{}"]
+        # A file for its standard streams: runsc gives them to 'nobody', and the host's /dev/null is not its to give.
+        streams = world.path("runsc-streams")
+        open(streams, "w", encoding="utf-8").close()
+        return ["/bin/sh", "-c", 'exec "$@" <"$0" >>"$0" 2>&1', streams, find_program("runsc"), "--root",
+                world.make_dir("runsc"), "--network", "none", "run", "--bundle", bundle, "bench-{}"]
 
     few = {"runs_per_visit": 2, "settle_s": peer_list.ENGINE_SETTLE_S}
     return [peer_list.prepared("runsc", "`runsc run`", runsc, **few),
