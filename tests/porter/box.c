@@ -166,10 +166,8 @@ static void build(const struct box *box, const struct command *command, struct h
         spawn.rlimits[i] = (struct init_rlimit){now.rlim_cur, now.rlim_max};
     }
     hutch_buf_append(blob, &spawn, sizeof(spawn));
-    spawn.argc = (uint32_t)count_of(command->argv);
-    spawn.argv = blob_texts(blob, (char *const *)(uintptr_t)command->argv, spawn.argc);
-    spawn.envc = (uint32_t)count_of(env);
-    spawn.envp = blob_texts(blob, (char *const *)(uintptr_t)env, spawn.envc);
+    spawn.argv = blob_texts(blob, (char *const *)(uintptr_t)command->argv, count_of(command->argv));
+    spawn.envp = blob_texts(blob, (char *const *)(uintptr_t)env, count_of(env));
     spawn.workdir = blob_text(blob, "/");
     spawn.search = blob_text(blob, "/usr/bin:/bin");
     spawn.size = (uint32_t)blob->length;
