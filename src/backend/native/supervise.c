@@ -217,10 +217,11 @@ enum watched {
 };
 
 /* PID 1 alone is left, and ends by itself: until then nothing needs to be looked at. What the
- * command wrote is in the pipes, see drain_rest. */
+ * command wrote is in the pipes, see drain_rest. A porter still brings the rest of it. */
 static bool is_over(const struct keeper *keeper)
 {
-    return keeper->phase == PHASE_DRAINING && !keeper->others_left && !keeper->killed;
+    return keeper->engine->is_parent && keeper->phase == PHASE_DRAINING && !keeper->others_left &&
+           !keeper->killed;
 }
 
 static void choose_watched(const struct keeper *keeper, struct pollfd *fds)
