@@ -78,7 +78,7 @@ int docker_fetch(struct docker_engine *engine, const char *container, const char
                  struct hutch_error *err)
 {
     const struct timespec pause = {.tv_nsec = FETCH_PAUSE_MS * 1000000L};
-    char place[PLACE_BYTES];
+    char place[PLACE_BYTES] = "";
     int tries = engine->version.is_podman ? FETCH_TRIES : 1;
     int status = 0;
     bool nothing_came = true;
