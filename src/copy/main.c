@@ -124,7 +124,7 @@ static int pack(struct copy *copy, char *path, const char *name, struct tar_fail
         return fail(TAR_SOURCE, path, failure);
     struct tar_pack_options options = {.dir = dir,
                                        .path = *name ? name : ".",
-                                       .name = *name && strcmp(name, ".") ? NULL : "root",
+                                       .name = *name && strcmp(name, ".") != 0 ? NULL : "root",
                                        .without_kernel = true,
                                        .drop_special = true,
                                        .map_owner = owner_in_archive,

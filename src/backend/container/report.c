@@ -85,7 +85,7 @@ static void take_identity(struct keeper *keeper, const struct porter_ready *read
 
 static int take_ready(struct keeper *keeper, int *fds, size_t fd_count, struct hutch_error *err)
 {
-    struct porter_ready ready;
+    struct porter_ready ready = {0};
     int fd = fd_count ? fds[0] : HUTCH_NO_FD;
     if (read_struct(fd, &ready, sizeof(ready), err) < 0)
         return -(int)err->code;
