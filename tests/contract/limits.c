@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "contract.h"
@@ -65,7 +66,8 @@ static void an_idle_timeout_counts_from_the_last_output(void **state)
 static void *cancel_later(void *userdata)
 {
     const uint64_t one = 1;
-    (void)usleep(1500000);
+    const struct timespec later = {.tv_sec = 1, .tv_nsec = 500000000};
+    (void)nanosleep(&later, NULL);
     (void)!write(*(int *)userdata, &one, sizeof(one));
     return NULL;
 }
