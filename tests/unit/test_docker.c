@@ -411,7 +411,7 @@ static void a_container_is_written_as_promised(void **state)
         "\"Privileged\":false,\"PublishAllPorts\":false,\"Memory\":67108864,"
         "\"MemorySwap\":67108864,\"NanoCpus\":500000000,\"PidsLimit\":13,\"ShmSize\":67108864,"
         "\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":16384,\"Hard\":16384},{\"Name\":\"core\","
-        "\"Soft\":0,\"Hard\":0}],\"Tmpfs\":{\"/"
+        "\"Soft\":1,\"Hard\":1}],\"Tmpfs\":{\"/"
         "tmp\":\"rw,exec,nosuid,nodev,size=67108864,mode=1777\","
         "\"/home/user\":\"rw,exec,nosuid,nodev,size=67108864,mode=0755,uid=1000,gid=1000\","
         "\"/workspace\":\"rw,exec,nosuid,nodev,size=67108864,mode=0755,uid=1000,gid=1000\","
