@@ -36,9 +36,9 @@
 /* Not every end of the outside is heard of inside: an engine that was killed leaves a container
  * whose standard input stays open, and a machine far away may just fall silent. So the outside says
  * every now and then that it is there, and without a word from it the inside ends itself. */
-#define FRAME_ALIVE_PERIOD_US (30u * 1000000)
-#define FRAME_FIRST_PATIENCE_US (60u * 1000000)
-#define FRAME_PATIENCE_US (300u * 1000000)
+#define FRAME_ALIVE_PERIOD_US UINT64_C(30000000)
+#define FRAME_FIRST_PATIENCE_US UINT64_C(60000000)
+#define FRAME_PATIENCE_US UINT64_C(300000000)
 #define FRAME_MAX_CHANNELS 8192 /* alive at one time */
 #define FRAME_MAX_FDS 4         /* of one message: standard descriptors and a program */
 
