@@ -110,8 +110,8 @@ world() {
     find "${GROUPS_OF_TEST[@]}" -mindepth 1 -type d -printf 'cgroup %p\n' 2>/dev/null
     [ -n "${GROUPS_OF_TEST[*]}" ] || find /sys/fs/cgroup -maxdepth 2 -type d -name 'hutch-[0-9a-f]*' -printf 'cgroup %p\n' 2>/dev/null
     # what others mount below directories for temporary files is theirs
-    awk -v own="$BATS_RUN_TMPDIR/" \
-        '$5 !~ "^(/var)?/tmp/" || index($5, own) == 1 {print "mount", $3, $4, $5}' /proc/self/mountinfo
+    awk -v own="$BATS_RUN_TMPDIR/" -v engines="${ENGINES:-/none}/" 'index($5, engines) == 1 {next} # an engine has its own
+        $5 !~ "^(/var)?/tmp/" || index($5, own) == 1 {print "mount", $3, $4, $5}' /proc/self/mountinfo
     grep -H . /sys/block/loop*/loop/backing_file 2>/dev/null |
         # of a file that is gone nothing is left but copies of its mount in namespaces that others have just made; they end with
         # those, and tests/run looks for what has not

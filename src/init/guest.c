@@ -10,9 +10,10 @@
  * A thread, not a process: every command runs under the same user id as this program and could kill
  * or stop a process that is not PID 1. Nobody inside can trace or read it, for it is not dumpable.
  *
- * It ends with the tunnel: end-of-file there, a frame that is none, or FRAME_END. Then this whole
- * process ends, and with it, by the kernel, every process of its pid namespace. Where it is not the
- * namespace's first process it has made itself the one that orphans fall to, and kills them. */
+ * It ends with the tunnel: end-of-file there, a frame that is none, FRAME_END, or silence. Then
+ * this whole process ends, and with it, by the kernel, every process of its pid namespace. Where it
+ * is not the namespace's first process it has made itself the one that orphans fall to, and kills
+ * them. */
 #include "init/guest.h"
 
 #include <fcntl.h>
@@ -193,6 +194,8 @@ static int take_frame(struct guest *guest, const struct frame *frame)
         return 0;
     case FRAME_END:
         say_the_rest(guest);
+    case FRAME_ALIVE:
+        return 0;
     case FRAME_HELLO:
     case FRAME_COUNTERS:
         return -1;
@@ -238,6 +241,8 @@ static int read_frames(struct guest *guest)
         return 0;
     if (got <= 0)
         return -1;
+    guest->has_heard = true;
+    guest->heard_us = report_clock_us();
     frame_reader_filled(&guest->tunnel.in, (size_t)got);
     return take_frames(guest);
 }
@@ -260,12 +265,20 @@ static int send_frames(struct guest *guest)
     return 0;
 }
 
+static uint64_t patience_ends_us(const struct guest *guest)
+{
+    return guest->heard_us + (guest->has_heard ? FRAME_PATIENCE_US : FRAME_FIRST_PATIENCE_US);
+}
+
 static int pause_ms(const struct guest *guest)
 {
     uint64_t next = reports_next_us(&guest->reports);
+    uint64_t silence = patience_ends_us(guest);
+    uint64_t now = report_clock_us();
+    if (!guest->is_stalled && silence < next)
+        next = silence;
     if (next == UINT64_MAX)
         return -1;
-    uint64_t now = report_clock_us();
     return next > now ? (int)((next - now + 999) / 1000) : 0;
 }
 
@@ -285,6 +298,9 @@ static int turn(struct guest *guest)
     if (poll(fds, (nfds_t)count, pause_ms(guest)) < 0)
         return errno == EINTR ? 0 : -1;
     short in = fds[PLACE_IN].revents, socket = fds[PLACE_SOCKET].revents;
+    /* one that was paused for long finds what was said meanwhile */
+    if (!in && !guest->is_stalled && report_clock_us() >= patience_ends_us(guest))
+        return -1;
     tunnel_serve(tunnel, PLACE_COUNT, (size_t)count);
     if (socket & (POLLIN | POLLHUP) && !is_full && hear(guest) < 0)
         say_the_rest(guest);
@@ -361,6 +377,7 @@ int guest_begin(void)
     static struct guest guest; /* the thread's alone */
     const struct sched_param none = {0};
     guest.tunnel.in.message_max = FRAME_MESSAGE_MAX;
+    guest.heard_us = report_clock_us();
     guest.core_dumps_are_piped = core_dumps_are_piped();
     (void)sys_close_from(INIT_SOCKET_FD);
     int said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);

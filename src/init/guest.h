@@ -11,6 +11,8 @@ struct guest {
     int out;
     int socket;      /* to PID 1's loop, as a keeper's would be */
     bool is_stalled; /* a message waits for room in the socket */
+    bool has_heard;  /* anything from outside */
+    uint64_t heard_us;
     bool core_dumps_are_piped;
     struct tunnel tunnel;
     struct reports reports;

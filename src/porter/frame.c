@@ -26,6 +26,7 @@ static const struct {
     [FRAME_END] = {0, 0, false},
     [FRAME_COUNT] = {0, 0, false},
     [FRAME_COUNTERS] = {sizeof(struct frame_counters), sizeof(struct frame_counters), false},
+    [FRAME_ALIVE] = {0, 0, false},
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -33,6 +33,12 @@
 /* When a command has ended, what its pipes hold is sent before the word of its end, allowed or not:
  * as much as an ordinary user's pipe can hold. */
 #define FRAME_OVERDRAFT (1u << 20)
+/* Not every end of the outside is heard of inside: an engine that was killed leaves a container
+ * whose standard input stays open, and a machine far away may just fall silent. So the outside says
+ * every now and then that it is there, and without a word from it the inside ends itself. */
+#define FRAME_ALIVE_PERIOD_US UINT64_C(30000000)
+#define FRAME_FIRST_PATIENCE_US UINT64_C(60000000)
+#define FRAME_PATIENCE_US UINT64_C(300000000)
 #define FRAME_MAX_CHANNELS 8192 /* alive at one time */
 #define FRAME_MAX_FDS 4         /* of one message: standard descriptors and a program */
 
@@ -48,6 +54,7 @@ enum frame_type {
     FRAME_END,        /* outside: end everything inside, send what is left in the pipes */
     FRAME_COUNT,      /* outside: what has been used? */
     FRAME_COUNTERS,   /* inside: a struct frame_counters; asked for, and before its end */
+    FRAME_ALIVE,      /* outside: somebody is there; at once after the hello, and ever again */
     FRAME_TYPE_COUNT,
 };
 

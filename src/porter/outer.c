@@ -22,7 +22,7 @@ void outer_init(struct outer *outer, const struct container_ops *ops, struct con
     *outer =
         (struct outer){.ops = ops, .container = container, .keeper = keeper, .control = control};
     outer->tunnel.in.message_max = FRAME_REPORT_MAX;
-    outer->look_us = UINT64_MAX;
+    outer->look_us = outer->alive_us = UINT64_MAX;
 }
 
 void outer_done(struct outer *outer)
@@ -40,6 +40,7 @@ static int take_hello(struct outer *outer, const struct frame *frame)
     memcpy(&outer->hello, frame->data, sizeof(outer->hello));
     outer->hello.home[sizeof(outer->hello.home) - 1] = '\0';
     outer->has_hello = true;
+    outer->alive_us = 0;
     return outer->hello.version == FRAME_VERSION ? 0 : -1;
 }
 
@@ -138,12 +139,25 @@ static int pause_ms(struct outer *outer, uint64_t until_us)
     uint64_t now = report_clock_us();
     uint64_t next = until_us < held ? until_us : held;
     next = next < outer->look_us ? next : outer->look_us;
+    if (!outer->stream_ended)
+        next = next < outer->alive_us ? next : outer->alive_us;
     if (!outer->stream_ended && outer->ops->has_pending(outer->container))
         return 0;
     if (next == UINT64_MAX)
         return -1;
     uint64_t ms = next > now ? (next - now + 999) / 1000 : 0;
     return ms < 60000 ? (int)ms : 60000;
+}
+
+/* A queue that is not empty says as much when it moves on. */
+static void say_alive(struct outer *outer)
+{
+    uint64_t now = report_clock_us();
+    if (now < outer->alive_us)
+        return;
+    if (!frame_queue_length(&outer->tunnel.out))
+        frame_put(&outer->tunnel.out, FRAME_ALIVE, 0, NULL, 0);
+    outer->alive_us = now + FRAME_ALIVE_PERIOD_US;
 }
 
 int outer_turn(struct outer *outer, uint64_t until_us, struct hutch_error *err)
@@ -169,6 +183,7 @@ int outer_turn(struct outer *outer, uint64_t until_us, struct hutch_error *err)
     outer_send_reports(outer);
     tunnel_sweep(tunnel);
     outer->look_us = outer_look_at_terminals(outer);
+    say_alive(outer);
     if (tunnel->out.failed)
         return hutch_fail_nomem(err);
     if (!outer->stream_ended)

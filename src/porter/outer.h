@@ -16,7 +16,8 @@ struct outer {
     struct tunnel tunnel;
     struct reports reports;
     uint32_t last_channel;
-    uint64_t look_us; /* when the sizes of terminals are looked at next */
+    uint64_t look_us;  /* when the sizes of terminals are looked at next */
+    uint64_t alive_us; /* when the inside is told next that somebody is there */
 
     struct frame_hello hello;
     bool has_hello;

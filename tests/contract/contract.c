@@ -198,6 +198,9 @@ void contract_refuses_limit(const char *limit, const char *value)
 
 void assert_reason(const struct hutch_result *result, enum hutch_reason reason, int exit_code)
 {
+    if (result->reason != reason || result->exit_code != exit_code)
+        print_message("%s %d %s\n", hutch_reason_name(result->reason), result->exit_code,
+                      result->error.msg);
     assert_string_equal(hutch_reason_name(result->reason), hutch_reason_name(reason));
     assert_int_equal(result->exit_code, exit_code);
     assert_int_equal(result->ok, reason == HUTCH_REASON_EXITED && exit_code == 0);

@@ -66,8 +66,8 @@ static void an_idle_timeout_counts_from_the_last_output(void **state)
 static void *cancel_later(void *userdata)
 {
     const uint64_t one = 1;
-    const struct timespec pause = {.tv_sec = 1, .tv_nsec = 500000000};
-    (void)nanosleep(&pause, NULL);
+    const struct timespec later = {.tv_sec = 1, .tv_nsec = 500000000};
+    (void)nanosleep(&later, NULL);
     (void)!write(*(int *)userdata, &one, sizeof(one));
     return NULL;
 }

@@ -43,9 +43,8 @@ teardown() {
 @test "a socket that this user may not use" {
     status=0
     chmod 755 "$ENGINES/docker"
-    chown "$TEST_UID" "$HUTCH_HOME"
-    as_user "$HUTCH" run --backend docker --image "$IMAGE" --allow-missing all -- true >"$WORK/out" 2>"$WORK/said" || status=$?
-    chown 0 "$HUTCH_HOME"
+    mkdir "$WORK/theirs" && chown "$TEST_UID" "$WORK/theirs"
+    HUTCH_HOME=$WORK/theirs as_user "$HUTCH" run --backend docker --image "$IMAGE" --allow-missing all -- true >"$WORK/out" 2>"$WORK/said" || status=$?
     fails_with "$DOCKER_SOCKET" "docker" "ermission"
 }
 

@@ -212,6 +212,15 @@ nothing_left_in_engines() {
     return 1
 }
 
+# Of an engine that was killed while it made a container, containerd's shim stays, and what it holds.
+end_shims() {
+    local pid
+    for pid in $(pgrep -f "^[^ ]*containerd-shim[^ ]* .*-address $ENGINES/"); do
+        pgrep -P "$pid" | xargs -r kill -KILL "$pid" || true
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+
 # What was mounted for containers is gone with the engine; the rest lies below its own directory.
 engines_stop() {
     local file point group
@@ -222,6 +231,7 @@ engines_stop() {
     for file in "$ENGINES"/*/running; do
         [ ! -f "$file" ] || end_process "$(cut -d ' ' -f 1 "$file")"
     done
+    end_shims
     awk -v top="$ENGINES/" 'index($5, top) == 1 {print $5}' /proc/self/mountinfo | sort -r |
         while read -r point; do umount -l "$point"; done
     for group in /sys/fs/cgroup/*/"$ENGINE_GROUP" /sys/fs/cgroup/"$ENGINE_GROUP"; do

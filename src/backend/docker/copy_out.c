@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend/docker/transfer.h"
@@ -16,7 +15,6 @@
 #include "util/state_dir.h"
 
 #define PLACE_BYTES 512
-enum { FETCH_TRIES = 30, FETCH_PAUSE_MS = 100 };
 
 /* ---- a directory for what comes out ---- */
 
@@ -51,47 +49,25 @@ static int unpack(struct docker_engine *engine, const char *container, const cha
 
 /* ---- artifacts ---- */
 
-static int fetch_once(struct docker_engine *engine, const char *container, const char *path,
-                      const struct docker_most *most, char place[PLACE_BYTES], int *ret_directory,
-                      bool *ret_nothing_came, struct hutch_error *err)
+/* The place has its name as long as somebody may look for it below: the directory is read by its
+ * descriptor, and removed by who gets it. */
+int docker_fetch(struct docker_engine *engine, const char *container, const char *path,
+                 const struct docker_most *most, char *ret_place, size_t size, int *ret_directory,
+                 struct hutch_error *err)
 {
-    *ret_nothing_came = false;
+    char place[PLACE_BYTES];
     if (make_place(place, err) < 0)
         return -(int)err->code;
     hutch_autofd int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int status = dir < 0 ? hutch_fail_errno(err, errno, "open '%.200s'", place)
                          : unpack(engine, container, path, most, dir, err);
     if (status < 0) {
-        *ret_nothing_came = rmdir(place) == 0;
         remove_place(place);
         return status;
     }
+    (void)snprintf(ret_place, size, "%s", place);
     *ret_directory = HUTCH_TAKE_FD(dir);
     return 0;
-}
-
-/* The place has its name as long as somebody may look for it below: the directory is read by its
- * descriptor, and removed by who gets it. Podman cleans up after a container that has ended, and
- * what it sends meanwhile is an archive without anything in it, not even its end. */
-int docker_fetch(struct docker_engine *engine, const char *container, const char *path,
-                 const struct docker_most *most, char *ret_place, size_t size, int *ret_directory,
-                 struct hutch_error *err)
-{
-    const struct timespec pause = {.tv_nsec = FETCH_PAUSE_MS * 1000000L};
-    char place[PLACE_BYTES] = "";
-    int tries = engine->version.is_podman ? FETCH_TRIES : 1;
-    int status = 0;
-    bool nothing_came = true;
-    for (int i = 0; i < tries && nothing_came; i++) {
-        status =
-            fetch_once(engine, container, path, most, place, ret_directory, &nothing_came, err);
-        if (!nothing_came)
-            break;
-        (void)nanosleep(&pause, NULL);
-    }
-    if (status == 0)
-        (void)snprintf(ret_place, size, "%s", place);
-    return status;
 }
 
 /* ---- workspaces ---- */

@@ -14,6 +14,8 @@ enum {
     WAIT_SECONDS = 30,
     REMOVE_TRIES = 50, /* while the engine itself is started again */
     REMOVE_PAUSE_MS = 200,
+    CLEANUP_LOOKS = 250,
+    CLEANUP_PAUSE_MS = 20,
 };
 
 static bool is_true(const struct hutch_value *object, const char *key)
@@ -90,6 +92,27 @@ static void read_usage(struct container *container, struct porter_end *end)
     end->has_cpu = answer.usage.cpu_us > 0;
 }
 
+/* Podman calls one that has ended "stopped" until it has cleaned up after it: till then its files
+ * can be had by nobody, and it cannot be started again. */
+static int await_cleanup(struct container *container, struct hutch_error *err)
+{
+    const struct timespec pause = {.tv_nsec = CLEANUP_PAUSE_MS * 1000000L};
+    bool is_ready = !container->engine->version.is_podman;
+    for (int i = 0; i < CLEANUP_LOOKS && !is_ready; i++) {
+        struct docker_answer answer = DOCKER_ANSWER_INIT;
+        int status = inspect(container, &answer, err);
+        const struct hutch_value *state = hutch_value_get(&answer.json, "State");
+        const char *word = hutch_value_text(hutch_value_get(state, "Status"));
+        is_ready = word && !strcmp(word, "exited");
+        docker_answer_done(&answer);
+        if (status < 0)
+            return status;
+        if (!is_ready)
+            (void)nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 /* Engines differ in what they say of one that has ended by itself before it could be killed: what
  * counts is that it has. */
 static int kill_and_wait(struct container *container, struct porter_end *end,
@@ -98,14 +121,14 @@ static int kill_and_wait(struct container *container, struct porter_end *end,
     struct hutch_error refusal = HUTCH_ERROR_INIT;
     int killed = kill_all(container, &refusal);
     int status = read_end(container, end, true, err);
-    if (status <= 0)
-        return status;
-    if (killed < 0 && killed != -HUTCH_E_CONFLICT) {
+    if (status > 0 && killed < 0 && killed != -HUTCH_E_CONFLICT) {
         *err = refusal;
         return killed;
     }
-    status = wait_for_end(container, err);
-    return status < 0 ? status : read_end(container, end, false, err);
+    if (status > 0)
+        status = wait_for_end(container, err) < 0 ? -(int)err->code
+                                                  : read_end(container, end, false, err);
+    return status < 0 ? status : await_cleanup(container, err);
 }
 
 int docker_container_end(struct container *container, struct porter_end *ret_end,

@@ -49,7 +49,9 @@ int docker_plan_resolve(struct docker_plan *plan, struct docker_engine *engine,
                         const char *container, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* plan_workspace.c: how the workspace gets in; before the user is chosen, and once more after. */
 int docker_plan_workspace(struct docker_plan *plan, struct hutch_error *err) HUTCH_MUST_CHECK;
-/* plan_mounts.c: may they be mounted, and can the user do anything with them? */
+/* plan_mounts.c: may these files of this host enter a sandbox, whoever mounts them? */
+int docker_plan_sources(const struct docker_plan *plan, struct hutch_error *err) HUTCH_MUST_CHECK;
+/* plan_mounts.c: can the user do anything with them? */
 int docker_plan_mounts(const struct docker_plan *plan, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* Has something to be copied in before the start? */
 bool docker_plan_copies(const struct docker_plan *plan);

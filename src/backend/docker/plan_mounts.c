@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -31,12 +32,23 @@ static int check_owner(const struct docker_plan *plan, const struct hutch_mount 
                       mount->read_only ? "read" : "write to");
 }
 
+int docker_plan_sources(const struct docker_plan *plan, struct hutch_error *err)
+{
+    struct stat info;
+    for (size_t i = 0; i < plan->spec->mounts.count; i++)
+        if (source_check(plan->spec->mounts.items[i].source, &info, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
 int docker_plan_mounts(const struct docker_plan *plan, struct hutch_error *err)
 {
     for (size_t i = 0; i < plan->spec->mounts.count; i++) {
         const struct hutch_mount *mount = &plan->spec->mounts.items[i];
         struct stat info;
-        if (source_check(mount->source, &info, err) < 0 || check_owner(plan, mount, &info, err) < 0)
+        if (stat(mount->source, &info) < 0)
+            return hutch_fail_errno(err, errno, "look at '%.300s'", mount->source);
+        if (check_owner(plan, mount, &info, err) < 0)
             return -(int)err->code;
     }
     return 0;

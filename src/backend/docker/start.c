@@ -61,8 +61,9 @@ static int plan_all(struct docker_plan *plan, const struct docker_image *image, 
                     bool sees_host, struct hutch_error *err)
 {
     const struct hutch_spec *spec = plan->spec;
-    if (plan_files(plan, sees_host, err) < 0 || docker_plan_user(plan, image, maps_ids, err) < 0 ||
-        docker_plan_workspace(plan, err) < 0 || docker_plan_mounts(plan, err) < 0)
+    if (docker_plan_sources(plan, err) < 0 || plan_files(plan, sees_host, err) < 0 ||
+        docker_plan_user(plan, image, maps_ids, err) < 0 || docker_plan_workspace(plan, err) < 0 ||
+        docker_plan_mounts(plan, err) < 0)
         return -(int)err->code;
     plan->in_memory =
         plan->order->one_shot && hutch_spec_disk_bytes(spec) <= spec->limits.memory_bytes;
