@@ -37,12 +37,12 @@ struct command {
     uint16_t columns;
 };
 
-/* The session's number. */
+/* Its number. */
 uint32_t box_spawn(struct box *box, const struct command *command);
 void box_send(struct box *box, uint32_t type, uint32_t session, int value);
 /* The next report, whatever it is; its descriptor or -1. */
 struct init_message box_hear(struct box *box, int *ret_fd);
-/* The next report, which has this type and is of this session. */
+/* The next report, which has this type and is about this command. */
 struct init_message box_expect(struct box *box, uint32_t type, uint32_t session, int *ret_fd);
 /* Runs a shell script with its output in a pipe and reads all of it; the wait status. */
 int box_run(struct box *box, const char *script, char *output, size_t size);

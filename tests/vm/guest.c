@@ -491,7 +491,7 @@ static void print_processes(void)
     DIR *dir = opendir("/proc");
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         struct process process;
-        int pid = atoi(entry->d_name);
+        int pid = (int)strtol(entry->d_name, NULL, 10);
         if (pid <= 0 || !read_process(pid, &process))
             continue;
         bool dead = process.state == 'Z' && process.parent == 1;
