@@ -6,7 +6,7 @@
  * runs the suite, or one group of it, on a backend by its name; every spec has the fields that are
  * given ("runtime=runsc", "image=busybox"). What the backend does not enforce must be refused
  * instead. The environment may say more: CONTRACT_HOME is a directory of state to use, with images
- * in it; CONTRACT_LEFT is a command that prints what is left in the engine, which must be nothing.
+ * in it; CONTRACT_LEFT is a program that prints what is left in the engine, which must be nothing.
  */
 #ifndef HUTCH_TESTS_CONTRACT_H
 #define HUTCH_TESTS_CONTRACT_H

@@ -255,7 +255,11 @@ use_podman() {
 # The contract (tests/contract), with the engine looked at as well.
 contract_holds() { # BACKEND FIELD=VALUE...
     local home=$WORK/contract-home
-    [ -z "${ENGINE_LIST:-}" ] || export CONTRACT_LEFT=$ENGINE_LIST
+    if [ -n "${ENGINE_LIST:-}" ]; then
+        printf '#!/bin/sh\n%s\n' "$ENGINE_LIST" >"$WORK/left"
+        chmod +x "$WORK/left"
+        export CONTRACT_LEFT=$WORK/left
+    fi
     [ ! -d "$home" ] || export CONTRACT_HOME=$home
     if HUTCH_PROGRAM=$HUTCH timeout 900 "$TOP/build/tests/contract/contract" "$@" >"$WORK/contract" 2>&1; then
         missing_as_told "$1"
