@@ -9,9 +9,7 @@ load ../image/registry
 load ../image/bases
 
 setup_file() {
-    engines_setup
-    dockerd_start
-    engine_images
+    dockerd_for_file
     export ENGINE_LIST="env -u DOCKER_TLS_VERIFY $DOCKER --host unix://$DOCKER_SOCKET ps --all --format '{{.Names}} {{.Status}}'"
 }
 teardown_file() { engines_stop; }
@@ -20,12 +18,7 @@ setup() {
     setup_world
     use_docker
 }
-teardown() {
-    local status=0
-    teardown_world || status=1
-    nothing_left_in_engines || status=1
-    return $status
-}
+teardown() { engine_teardown; }
 
 @test "the contract holds on docker" {
     contract_holds docker "image=$IMAGE"

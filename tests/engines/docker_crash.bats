@@ -8,23 +8,14 @@ load engines
 
 RUNS=50
 
-setup_file() {
-    engines_setup
-    dockerd_start
-    engine_images
-}
+setup_file() { dockerd_for_file; }
 teardown_file() { engines_stop; }
 
 setup() {
     setup_world
     use_docker
 }
-teardown() {
-    local status=0
-    teardown_world || status=1
-    nothing_left_in_engines || status=1
-    return $status
-}
+teardown() { engine_teardown; }
 
 # How one ended: as its command did, as a sandbox that died, or as an error that names the engine.
 judge() { # NUMBER

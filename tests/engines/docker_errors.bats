@@ -6,11 +6,7 @@ load ../lib
 load ../integration/words
 load engines
 
-setup_file() {
-    engines_setup
-    dockerd_start
-    engine_images
-}
+setup_file() { dockerd_for_file; }
 teardown_file() { engines_stop; }
 
 setup() {
@@ -18,12 +14,9 @@ setup() {
     use_docker
 }
 teardown() {
-    local status=0
     [ -z "${OLD_ENGINE:-}" ] || end_process "$OLD_ENGINE"
     use_docker
-    teardown_world || status=1
-    nothing_left_in_engines || status=1
-    return $status
+    engine_teardown
 }
 
 @test "no engine: neither a socket nor anybody who listens" {

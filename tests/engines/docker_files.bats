@@ -6,11 +6,7 @@ load ../lib
 load ../integration/words
 load engines
 
-setup_file() {
-    engines_setup
-    dockerd_start
-    engine_images
-}
+setup_file() { dockerd_for_file; }
 teardown_file() { engines_stop; }
 
 setup() {
@@ -24,11 +20,8 @@ setup() {
     chmod 600 "$WORK/tree/kept"
 }
 teardown() {
-    local status=0
     use_docker
-    teardown_world || status=1
-    nothing_left_in_engines || status=1
-    return $status
+    engine_teardown
 }
 
 changes='rm gone; echo new >sub/file; mkdir more; echo more >more/file; ln -s /etc/shadow link; chmod 640 kept; cat kept'

@@ -240,6 +240,19 @@ engines_stop() {
     rm -rf "$ENGINES"
 }
 
+# What every file of tests with an engine begins and each of its tests ends with.
+dockerd_for_file() {
+    engines_setup
+    dockerd_start
+    engine_images
+}
+engine_teardown() {
+    local status=0
+    teardown_world || status=1
+    nothing_left_in_engines || status=1
+    return $status
+}
+
 # --- asking hutch -----------------------------------------------------------------------------------------------------------
 
 use_docker() {

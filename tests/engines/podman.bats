@@ -19,12 +19,7 @@ setup() {
     setup_world
     use_podman
 }
-teardown() {
-    local status=0
-    teardown_world || status=1
-    nothing_left_in_engines || status=1
-    return $status
-}
+teardown() { engine_teardown; }
 
 @test "the contract holds on podman" {
     contract_holds docker "image=$IMAGE"
