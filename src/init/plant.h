@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the gateway gets sockets that live in the sandbox's network namespace: it asks PID 1, over a
+ * SOCK_SEQPACKET pair of their own, and PID 1 opens, binds and listens, and hands them out. PID 1
+ * keeps none: when the gateway dies, so does every socket, and the network is closed. The keeper
+ * holds the gateway's end too, and gives it to the next gateway. */
+#ifndef HUTCH_INIT_PLANT_H
+#define HUTCH_INIT_PLANT_H
+
+#include <stdint.h>
+
+#define PLANT_MAX 64 /* sockets of one request */
+
+enum plant_kind {
+    PLANT_TCP = 1, /* a listener */
+    PLANT_UDP,
+    PLANT_TAP, /* sees the first packet of whatever nobody listens to: src/init/network.c */
+};
+
+struct plant_wish {
+    uint16_t kind;
+    uint16_t family; /* AF_INET or AF_INET6 */
+    uint16_t port;   /* of the host's byte order */
+    uint16_t reserved;
+    uint8_t address[16]; /* the first 4 for AF_INET */
+};
+
+/* One request at a time is answered by one reply of the same number. */
+struct plant_request {
+    uint32_t number;
+    uint32_t count;
+    struct plant_wish wishes[PLANT_MAX];
+};
+
+/* errors[i] is 0, and then the next of the descriptors is wish i's, or an errno. */
+struct plant_reply {
+    uint32_t number;
+    uint32_t count;
+    int32_t errors[PLANT_MAX];
+};
+
+/* The sandbox's side of the network: the address of its name server, and the networks from which
+ * names get their addresses; all of them are local to it. */
+#define PLANT_SERVER_4 "198.18.0.1"
+#define PLANT_SERVER_6 "fd68:7574:6368::1"
+#define PLANT_NETWORK_4 "198.18.0.0"       /* /15 */
+#define PLANT_NETWORK_6 "fd68:7574:6368::" /* /64; the last 32 bits are those of the IPv4 twin */
+
+#endif
