@@ -3,10 +3,13 @@
  * it has the control socket (SOCK_SEQPACKET) as descriptor 3, the table (a memory file, shared) as
  * 4, and the way to PID 1 (init/plant.h) as 5, and nothing else of the keeper's.
  *
- * keeper -> gateway: ORDER (egress_order, then its rules as texts, then secrets), again whenever
- * they change. gateway -> keeper: READY once the first order is carried out: from then on the
- * command may start; with intercepted TLS its text is the certificate of the sandbox's own
- * authority. End of file on the control socket ends the gateway.
+ * keeper -> gateway: ORDER, again whenever something of it changes: a message alone, with a sealed
+ * memory file that has the blob (struct egress_order) as its only descriptor; the first is in the
+ * socket before the gateway starts. An order replaces the one before whole, and connections that it
+ * no longer allows end. gateway -> keeper: READY each time an order is carried out: after the first
+ * the command may start; with intercepted TLS its text is the certificate of the sandbox's own
+ * authority. FAILED, with a sentence as its text: the order is not carried out, nothing is allowed
+ * until the next. End of file on the control socket ends the gateway.
  *
  * The table has everything that is to be told of the sandbox's network. It outlives a gateway, so
  * nothing is lost with one; the keeper reads it whenever it likes and believes nothing of it
@@ -26,6 +29,54 @@
 #define EGRESS_DENIALS 256 /* the latest; all are counted */
 
 enum egress_message_type { EGRESS_ORDER = 1, EGRESS_READY, EGRESS_FAILED };
+
+#define EGRESS_TEXT_BYTES 16384 /* of a message, with its NUL */
+
+/* Before the text, which ends with the message: it has no NUL. */
+struct egress_message {
+    uint32_t type;
+    uint32_t number;  /* ORDER: the keeper's own count; READY and FAILED: which order it is about */
+    int32_t os_errno; /* FAILED: 0 when there is none */
+    uint32_t reserved;
+};
+
+/* The blob of an order: this struct first, then arrays and NUL-terminated texts, named by their
+ * offset from the start; offset 0 means "none". Several texts in a row follow each other, each with
+ * its NUL. Arrays are aligned as their elements. Both ends are built together, so there is no
+ * version; the gateway refuses a blob whose offsets or ends are outside of it. */
+struct egress_order {
+    uint32_t size;  /* of the whole blob */
+    uint32_t rules; /* offset of rule_count texts, each as egress_rule_parse() reads it */
+    uint32_t rule_count;
+    uint32_t opened; /* offset of struct egress_range[opened_count]: refused otherwise */
+    uint32_t opened_count;
+    uint32_t proxy;       /* offset of "socks5://host:port" or "http://host:port" */
+    uint32_t proxy_login; /* offset of "user:password" */
+    uint32_t secrets;     /* offset of struct egress_secret[secret_count] */
+    uint32_t secret_count;
+    uint32_t reserved;
+    uint64_t max_connections; /* at one time; 0, here and below: as many as the gateway can have */
+    uint64_t max_bytes;       /* in all, both ways, what the table has counted included */
+    uint64_t max_rate;        /* bytes per second, both ways together */
+};
+
+struct egress_range {
+    uint16_t family; /* AF_INET or AF_INET6 */
+    uint16_t prefix_bits;
+    uint8_t address[16]; /* the first 4 for AF_INET */
+};
+
+/* A header that requests to some hosts get; one that the sandbox sent itself is taken out. The
+ * value is ready: what the secret's template says is in it. */
+struct egress_secret {
+    uint32_t name;  /* offset; for messages */
+    uint32_t hosts; /* offset of host_count texts, each as egress_rule_parse() reads it */
+    uint32_t host_count;
+    uint32_t header; /* offset of the header's name */
+    uint32_t value;  /* offset of its value; no CR, LF or NUL in it */
+    uint32_t value_length;
+    uint32_t intercepts_tls; /* 1: also for HTTPS, by an own authority; 0: plain HTTP only */
+};
 
 /* Why nothing went out. */
 enum egress_why {
@@ -64,9 +115,10 @@ struct egress_denial {
 /* A gateway writes rows first and counts afterwards (release); a reader takes the counts first
  * (acquire). Denial number n is in row n % EGRESS_DENIALS. */
 struct egress_table {
-    uint32_t version;
     uint32_t host_count;
-    uint64_t denial_count;
+    uint32_t reserved;
+    uint64_t denial_count; /* rows ever begun */
+    uint64_t denied;       /* attempts, each time counted */
     uint64_t connections;
     uint64_t connections_open;
     uint64_t bytes_out;
