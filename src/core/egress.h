@@ -15,8 +15,9 @@
 #define EGRESS_MAX_PORTS 16 /* of one rule */
 
 /* The canonical form of a host name: lower case, without the trailing dot; letters, digits, '-' and
- * '_' in labels of 1 to 63. Anything else (an address in any spelling, brackets, a NUL, a space,
- * bytes beyond ASCII, an empty label, a label of digits at the end) is no name: false. */
+ * '_' in labels of 1 to 63 that neither begin nor end with '-'. Anything else (an address in any
+ * spelling, brackets, a NUL, a space, bytes beyond ASCII, an empty label, a number as last label)
+ * is no name: false, and ret_name is as it was. */
 bool egress_name(const char *text, size_t length, char ret_name[EGRESS_NAME_BYTES]);
 
 /* "host", "host:port", "host:port,port", "*.host", "*.host:port". Without ports: 80 and 443. */
