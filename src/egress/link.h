@@ -6,10 +6,13 @@
  * keeper -> gateway: ORDER, again whenever something of it changes: a message alone, with a sealed
  * memory file that has the blob (struct egress_order) as its only descriptor; the first is in the
  * socket before the gateway starts. An order replaces the one before whole, and connections that it
- * no longer allows end. gateway -> keeper: READY each time an order is carried out: after the first
- * the command may start; with intercepted TLS its text is the certificate of the sandbox's own
- * authority. FAILED, with a sentence as its text: the order is not carried out, nothing is allowed
- * until the next. End of file on the control socket ends the gateway.
+ * no longer allows end. gateway -> keeper: AUTHORITY, only with intercepted TLS and before anything
+ * is planted: its text is the certificate of the sandbox's own authority. READY each time an order
+ * is carried out. FAILED, with a sentence as its text: the order is not carried out, nothing is
+ * allowed until the next. End of file on the control socket ends the gateway: what it has from the
+ * sandbox goes out, for a tenth of a second at most, and then it exits. It starts with the ids,
+ * groups and capabilities it is to have, with no_new_privs and a parent-death signal, and with its
+ * control socket as 0, 1 and 2 too.
  *
  * The table has everything that is to be told of the sandbox's network. It outlives a gateway, so
  * nothing is lost with one; the keeper reads it whenever it likes and believes nothing of it
@@ -28,7 +31,7 @@
 #define EGRESS_HOSTS 512   /* names and ports that are told apart; the last one is "others" */
 #define EGRESS_DENIALS 256 /* the latest; all are counted */
 
-enum egress_message_type { EGRESS_ORDER = 1, EGRESS_READY, EGRESS_FAILED };
+enum egress_message_type { EGRESS_ORDER = 1, EGRESS_READY, EGRESS_FAILED, EGRESS_AUTHORITY };
 
 #define EGRESS_TEXT_BYTES 16384 /* of a message, with its NUL */
 

@@ -9,11 +9,14 @@
 #include <stdint.h>
 
 #define PLANT_MAX 64 /* sockets of one request */
+#define PLANT_TAP_BYTES 128
 
 enum plant_kind {
     PLANT_TCP = 1, /* a listener */
     PLANT_UDP,
-    PLANT_TAP, /* sees the first packet of whatever nobody listens to: src/init/network.c */
+    PLANT_TAP, /* raw packets, from the IP header on, at most PLANT_TAP_BYTES of each: SYNs and
+                  datagrams to the networks below, but for the name server's port;
+                  src/init/network.c */
 };
 
 struct plant_wish {
@@ -24,14 +27,19 @@ struct plant_wish {
     uint8_t address[16]; /* the first 4 for AF_INET */
 };
 
-/* One request at a time is answered by one reply of the same number. */
+/* One request at a time is answered by one reply of the same number. A gateway begins with a number
+ * that none before it had (the clock's, its pid's) and drops replies with another: they were for
+ * the gateway before. Only what is used of wishes is sent. */
 struct plant_request {
     uint32_t number;
     uint32_t count;
+    uint32_t has_more; /* 1: another request follows before the first command may start */
+    uint32_t reserved;
     struct plant_wish wishes[PLANT_MAX];
 };
 
-/* errors[i] is 0, and then the next of the descriptors is wish i's, or an errno. */
+/* Whole, whatever the count. errors[i] is 0, and then the next of the descriptors is wish i's, or
+ * an errno. */
 struct plant_reply {
     uint32_t number;
     uint32_t count;
