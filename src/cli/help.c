@@ -10,7 +10,8 @@
 enum { PAGE_WIDTH = 80, TEXT_COLUMN = 28 };
 
 /* Headings, in this order; a verb without fields of the spec has only the last. */
-static const char *const groups[] = {"Root", "Files", "Environment", "Limits", "Sandbox", "Flags"};
+static const char *const groups[] = {"Root",    "Files",   "Environment", "Limits",
+                                     "Network", "Sandbox", "Flags"};
 
 static const char *group_of(const struct cli_option *option)
 {

@@ -17,11 +17,14 @@ static const struct {
     const char *field;
     const char *group;
 } field_groups[] = {
-    {"rootfs", "Root"},     {"backend", "Root"},         {"hostname", "Root"},
-    {"user", "Root"},       {"workdir", "Root"},         {"workspace", "Files"},
-    {"mounts", "Files"},    {"tmpfs", "Files"},          {"artifacts", "Files"},
-    {"env", "Environment"}, {"pass_env", "Environment"}, {"env_files", "Environment"},
-    {"limits.", "Limits"},  {"allow_missing", "Limits"},
+    {"rootfs", "Root"},          {"backend", "Root"},
+    {"hostname", "Root"},        {"user", "Root"},
+    {"workdir", "Root"},         {"workspace", "Files"},
+    {"mounts", "Files"},         {"tmpfs", "Files"},
+    {"artifacts", "Files"},      {"env", "Environment"},
+    {"pass_env", "Environment"}, {"env_files", "Environment"},
+    {"limits.", "Limits"},       {"allow_missing", "Limits"},
+    {"egress", "Network"},       {"egress_limits.", "Network"},
 };
 
 static const char *field_group(const char *field)

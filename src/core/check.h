@@ -28,6 +28,10 @@ int hutch_check_key(char *text, struct hutch_error *err);
 int hutch_check_label(const char *text, struct hutch_error *err);
 int hutch_check_label_key(char *text, struct hutch_error *err);
 int hutch_check_promise(char *text, struct hutch_error *err);
+/* check_egress.c */
+int hutch_check_egress(char *text, struct hutch_error *err);
+int hutch_check_range(char *text, struct hutch_error *err);
+int hutch_check_proxy(char *text, struct hutch_error *err);
 
 /* Removes slashes from the end, but not the first. */
 void hutch_path_trim(char *path);

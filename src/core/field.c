@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/egress.h"
 #include "core/suggest.h"
 #include "util/own.h"
 
@@ -18,6 +19,7 @@
 #define USES_ONLY_RUN HUTCH_USE_RUN
 #define USES_STAYS HUTCH_USE_CREATE
 #define USES_STAYS_LIVE (HUTCH_USE_CREATE | HUTCH_USE_UPDATE)
+#define USES_OPERATOR 0 /* no request may give it */
 
 /* The one list of names. In a row: type, uses, slot, name, least, most (for lists and maps:
  * entries), default, flag, short flag, may the flag repeat, what a value looks like, doc. The order
@@ -100,6 +102,24 @@
     X(SIZE, STAYS, limits.log_bytes, "limits.log", MIB / 4, PIB, "2g", "log-limit", 0, false,      \
       "SIZE",                                                                                      \
       "Output that each log of a sandbox that stays keeps, and all its ended commands' logs together; beyond it the oldest goes.") \
+    X(EGRESS, LIVE, egress, "egress", 0, EGRESS_MAX_RULES, NULL, "egress", 0, true,               \
+      "HOST[:PORT]",                                                                               \
+      "Host that may be reached by its name, or '*.HOST' for all names below it; ports 80 and 443 unless some are given; none takes all away.") \
+    X(COUNT, LIVE, egress_limits.connections, "egress_limits.connections", 1, 65536, "256",        \
+      "egress-connections", 0, false, "COUNT", "Connections out of the sandbox at one time.")      \
+    X(SIZE_OR_NONE, LIVE, egress_limits.bytes, "egress_limits.bytes", 1, PIB, "none",              \
+      "egress-bytes", 0, false, "SIZE",                                                            \
+      "Bytes out of and into the sandbox in all; beyond it no connection goes on.")                \
+    X(SIZE_OR_NONE, LIVE, egress_limits.rate_bytes, "egress_limits.rate", 1024, PIB, "none",       \
+      "egress-rate", 0, false, "SIZE",                                                             \
+      "Bytes per second out of and into the sandbox.")                                             \
+    X(RANGES, OPERATOR, egress_policy.opened, "egress_policy.opened", 0, 64, NULL, NULL, 0, true,  \
+      "RANGE",                                                                                     \
+      "Private addresses that names may lead to all the same; the policy gives it.")               \
+    X(PROXY, OPERATOR, egress_policy.proxy, "egress_policy.proxy", 0, 0, NULL, NULL, 0, false,     \
+      "URL", "Proxy through which everything goes; the policy gives it.")                          \
+    X(NAME, OPERATOR, egress_policy.login, "egress_policy.login", 0, 0, NULL, NULL, 0, false,      \
+      "SECRET", "Secret that has the proxy's user and password; the policy gives it.")             \
     X(DURATION_OR_NONE, STAYS_LIVE, ttl_ms, "ttl", 1, 3650 * DAY_MS, "none", "ttl", 0, false,      \
       "DURATION",                                                                                  \
       "Time after its creation at which a sandbox that stays is removed.")                         \

@@ -34,6 +34,9 @@ enum hutch_type {
     HUTCH_TYPE_WORKSPACE,
     HUTCH_TYPE_MOUNTS,
     HUTCH_TYPE_TMPFS,
+    HUTCH_TYPE_EGRESS,
+    HUTCH_TYPE_RANGES,
+    HUTCH_TYPE_PROXY,
     HUTCH_TYPES,
 };
 
@@ -109,6 +112,7 @@ void hutch_field_done(struct hutch_spec *spec, size_t index);
     void hutch_##noun##_done(void *slot);
 
 HUTCH_FIELD_OPS(texts)
+HUTCH_FIELD_OPS(egress)
 HUTCH_FIELD_OPS(pairs)
 HUTCH_FIELD_OPS(workspace)
 HUTCH_FIELD_OPS(mounts)

@@ -124,4 +124,7 @@ const struct hutch_field_type hutch_field_types[HUTCH_TYPES] = {
     [HUTCH_TYPE_WORKSPACE] = OPS(workspace, struct hutch_workspace, hutch_check_host_path),
     [HUTCH_TYPE_MOUNTS] = OPS(mounts, struct hutch_mounts, hutch_check_anything),
     [HUTCH_TYPE_TMPFS] = OPS(tmpfs, struct hutch_tmpfs_list, hutch_check_anything),
+    [HUTCH_TYPE_EGRESS] = OPS(egress, struct hutch_strlist, hutch_check_egress),
+    [HUTCH_TYPE_RANGES] = OPS(texts, struct hutch_strlist, hutch_check_range),
+    [HUTCH_TYPE_PROXY] = TEXT(hutch_check_proxy),
 };

@@ -62,12 +62,15 @@ int hutch_promise_parse(const char *name, hutch_promise_set *ret_set, struct hut
     return fail_unknown(name, err);
 }
 
-/* Every limit has a default that is more than nothing; only the idle timeout may be none. */
+/* Every limit has a default that is more than nothing; only the idle timeout may be none, and hosts
+ * that may be reached. */
 hutch_promise_set hutch_promises_required(const struct hutch_spec *spec)
 {
     hutch_promise_set required = ALL_PROMISES;
     if (!spec->limits.idle_timeout_ms)
         required &= ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT);
+    if (!spec->egress.count)
+        required &= ~HUTCH_PROMISE_BIT(EGRESS);
     return required;
 }
 
@@ -82,6 +85,16 @@ static int allowed_missing(const struct hutch_spec *spec, hutch_promise_set *ret
         *ret_set |= set;
     }
     return 0;
+}
+
+/* It is no limit: without it there is less and not more. */
+static int fail_egress(const struct hutch_spec *spec, struct hutch_error *err)
+{
+    return hutch_fail(err, HUTCH_E_UNENFORCEABLE, 0,
+                      "egress '%.100s': backend '%.40s' cannot let hosts be reached by name; use "
+                      "backend 'native', or accept a sandbox without any network with "
+                      "--allow-missing egress",
+                      spec->egress.items[0], hutch_spec_backend(spec));
 }
 
 /* A default that this host cannot keep is refused like one that was asked for: the caller must know
@@ -100,6 +113,8 @@ int hutch_promises_settle(const struct hutch_spec *spec, hutch_promise_set enfor
     hutch_promise_set refused = *ret_missing & ~allowed;
     if (!refused)
         return 0;
+    if (refused & HUTCH_PROMISE_BIT(EGRESS))
+        return fail_egress(spec, err);
     char names[128] = "";
     char flags[256] = "";
     for (unsigned i = 0; i < HUTCH_PROMISE_COUNT; i++) {

@@ -18,7 +18,8 @@
     X(IDLE_TIMEOUT, "idle_timeout", "time without output")                \
     X(OUTPUT, "output", "output kept per stream")                         \
     X(OPEN_FILES, "open_files", "open descriptors per process")           \
-    X(GROUPS, "groups", "the caller's supplementary groups are dropped")
+    X(GROUPS, "groups", "the caller's supplementary groups are dropped")  \
+    X(EGRESS, "egress", "hosts that may be reached, by their names")
 
 enum hutch_promise {
 #define X(id, name, doc) HUTCH_PROMISE_##id,

@@ -42,6 +42,11 @@ bool hutch_spec_is_set(const struct hutch_spec *spec, const char *field)
     return index >= 0 && (spec->set_fields >> index & 1);
 }
 
+bool hutch_spec_has_egress(const struct hutch_spec *spec)
+{
+    return spec->egress.count || hutch_spec_is_set(spec, "egress");
+}
+
 int hutch_spec_rename(struct hutch_spec *spec, const char *name, struct hutch_error *err)
 {
     free(spec->name);

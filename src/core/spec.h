@@ -67,6 +67,20 @@ struct hutch_limits {
     uint64_t log_bytes;
 };
 
+/* Zero: none. */
+struct hutch_egress_limits {
+    uint64_t connections; /* at one time */
+    uint64_t bytes;       /* in all, both ways */
+    uint64_t rate_bytes;  /* per second, both ways together */
+};
+
+/* What only the operator gives, in the policy: no request may have it. */
+struct hutch_egress_policy {
+    struct hutch_strlist opened; /* ranges of addresses that are refused otherwise */
+    char *proxy;                 /* "socks5://host:port" or "http://host:port" */
+    char *login;                 /* name of the secret that has "user:password" for it */
+};
+
 struct hutch_spec {
     struct hutch_strlist command;
     char *name;
@@ -90,6 +104,9 @@ struct hutch_spec {
     struct hutch_map labels;
     struct hutch_strlist allow_missing;
     struct hutch_limits limits;
+    struct hutch_strlist egress; /* rules as core/egress.h reads them */
+    struct hutch_egress_limits egress_limits;
+    struct hutch_egress_policy egress_policy;
     uint64_t ttl_ms;          /* 0: none */
     uint64_t max_lifetime_ms; /* 0: none */
     uint64_t set_fields; /* bit i: row i of hutch_fields() was given explicitly, not left at its
@@ -105,6 +122,10 @@ HUTCH_MUST_CHECK int hutch_spec_check(const struct hutch_spec *spec, bool needs_
 
 /* Was this field asked for, rather than left at its default? */
 bool hutch_spec_is_set(const struct hutch_spec *spec, const char *field);
+
+/* Has it a network that a gateway serves? Also with an empty list that was asked for: names may be
+ * added while it lives. */
+bool hutch_spec_has_egress(const struct hutch_spec *spec);
 
 /* Another name, or with NULL none. */
 HUTCH_MUST_CHECK int hutch_spec_rename(struct hutch_spec *spec, const char *name,

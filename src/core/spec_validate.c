@@ -122,9 +122,27 @@ static int check_root(const struct hutch_spec *spec, struct hutch_error *err)
     return 0;
 }
 
+/* Limits of what is not there would be ignored. */
+static int check_egress(const struct hutch_spec *spec, struct hutch_error *err)
+{
+    static const char *const limits[] = {"egress_limits.connections", "egress_limits.bytes",
+                                         "egress_limits.rate"};
+    if (hutch_spec_has_egress(spec))
+        return 0;
+    for (size_t i = 0; i < HUTCH_COUNT(limits); i++)
+        if (hutch_spec_is_set(spec, limits[i]) &&
+            !hutch_field_is_default(spec, (size_t)hutch_field_find(limits[i])))
+            return hutch_fail(err, HUTCH_E_INVALID, 0,
+                              "%s limits what goes out and nothing may, name a host in egress "
+                              "such as 'pypi.org'",
+                              limits[i]);
+    return 0;
+}
+
 int hutch_spec_check(const struct hutch_spec *spec, bool needs_command, struct hutch_error *err)
 {
-    if (hutch_spec_check_isolation(spec, err) < 0 || check_root(spec, err) < 0)
+    if (hutch_spec_check_isolation(spec, err) < 0 || check_root(spec, err) < 0 ||
+        check_egress(spec, err) < 0)
         return -(int)err->code;
     if (!spec->command.count && needs_command && !spec->image)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
@@ -146,8 +164,9 @@ int hutch_spec_check_use(const struct hutch_spec *spec, enum hutch_use use, stru
             !hutch_field_is_default(spec, i)) /* a whole document names every field */
             return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0, "%s: this is only for %s",
                               fields[i].name,
-                              use == HUTCH_USE_RUN ? "sandboxes that stay: 'hutch create'"
-                                                   : "sandboxes of one command: 'hutch run'");
+                              !fields[i].uses        ? "the operator, who gives it in the policy"
+                              : use == HUTCH_USE_RUN ? "sandboxes that stay: 'hutch create'"
+                                                     : "sandboxes of one command: 'hutch run'");
     return 0;
 }
 
