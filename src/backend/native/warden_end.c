@@ -34,9 +34,11 @@ static void tell_waiting(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
     wire_begin(&answer, "ok");
-    for (struct client *client = warden->clients; client; client = client->next)
+    for (struct client *client = warden->clients; client; client = client->next) {
         if (client->waits_for_end)
             client_answer(client, &answer);
+        client->waits_for_end = false;
+    }
     hutch_buf_done(&answer.text);
 }
 
@@ -103,8 +105,6 @@ bool warden_rest(struct warden *warden)
     warden->is_resting = true;
     warden->is_stopping = warden->is_ending = false;
     tell_waiting(warden);
-    for (struct client *client = warden->clients; client; client = client->next)
-        client->waits_for_end = false;
     while (warden->is_resting && !warden->is_ending) {
         size_t count = 0;
         uint64_t next = warden_look_at_life(warden);
@@ -163,6 +163,8 @@ void warden_take_down(struct warden *warden, bool was_new)
     if (at_once)
         begin_removal(warden);
     end_inside(warden);
+    if (at_once && !failed) /* name, files and processes are gone; groups follow, on record */
+        tell_waiting(warden);
     if (!at_once)
         close_door(warden);
     if (nothing_left && !at_once)
