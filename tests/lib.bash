@@ -119,8 +119,8 @@ world() {
     find /dev/shm -maxdepth 1 -name '*hutch*' -printf 'file %p\n' 2>/dev/null
     find /tmp -maxdepth 1 \( -name 'hutch-[0-9]*' -o -name '.hutch*' \) -printf 'file %p\n' 2>/dev/null
     # the quota pool's file and its mount point stay: making them anew would cost every first run; so does what is kept about an
-    # engine, and the note that one was used
-    find "$HUTCH_HOME" -mindepth 1 \( -path "$HUTCH_HOME/lib/pool*" -o -path "$HUTCH_HOME/lib/docker" \) -prune -o ! -name run \
+    # engine, the note that one was used, and the audit journal
+    find "$HUTCH_HOME" -mindepth 1 \( -path "$HUTCH_HOME/lib/pool*" -o -path "$HUTCH_HOME/lib/docker" -o -path "$HUTCH_HOME/lib/audit" \) -prune -o ! -name run \
         ! -name lib ! -name swept ! -name leases ! -path "$HUTCH_HOME/lib/containers.*" ! -path "$HUTCH_HOME/lib/sandboxes" -printf 'state %p\n' 2>/dev/null
     find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found -printf 'layer %p\n' 2>/dev/null
     return 0

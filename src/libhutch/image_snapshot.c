@@ -12,6 +12,7 @@
 #include "image/commit.h"
 #include "image/use.h"
 #include "libhutch/image_options.h"
+#include "libhutch/note.h"
 #include "libhutch/scratch.h"
 #include "util/own.h"
 
@@ -87,7 +88,10 @@ int hutch_image_snapshot(const char *name, const char *reference,
         image_reference_parse(reference, &parsed, err) < 0 ||
         lifecycle_open(name, &sandbox, err) < 0)
         return -(int)err->code;
-    int status = snapshot(sandbox, &request, digest, err);
+    const struct note note = {.sandbox = sandbox, .kind = "snapshot", .to = reference};
+    int status = note_begin(&note, err);
+    if (status == 0)
+        status = note_end(&note, snapshot(sandbox, &request, digest, err), err);
     hutch_sandbox_free(sandbox);
     if (status == 0)
         memcpy(ret_digest, digest, sizeof(digest));

@@ -23,6 +23,7 @@
 #include "core/spec.h"
 #include "hutch/hutch.h"
 #include "libhutch/image_ready.h"
+#include "libhutch/note.h"
 #include "libhutch/promises.h"
 #include "libhutch/scratch.h"
 #include "store/log.h"
@@ -320,29 +321,43 @@ void hutch_words_free(char **words)
 int hutch_sandbox_copy_in(struct hutch_sandbox *sandbox, const char *source, const char *target,
                           hutch_skipped_fn on_skipped, void *userdata, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "copy_in", .from = source, .to = target};
     OR_SCRATCH(err);
-    return copy_in(sandbox, source, target, on_skipped, userdata, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, copy_in(sandbox, source, target, on_skipped, userdata, err), err);
 }
 
 int hutch_sandbox_copy_out(struct hutch_sandbox *sandbox, const char *source, const char *target,
                            hutch_skipped_fn on_skipped, void *userdata, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "copy_out", .from = source, .to = target};
     OR_SCRATCH(err);
-    return copy_out(sandbox, source, target, on_skipped, userdata, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, copy_out(sandbox, source, target, on_skipped, userdata, err), err);
 }
 
 int hutch_sandbox_unpack(struct hutch_sandbox *sandbox, int archive, const char *target,
                          hutch_skipped_fn on_skipped, void *userdata, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "copy_in", .to = target};
     OR_SCRATCH(err);
-    return copy_archive_in(sandbox, archive, target, on_skipped, userdata, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, copy_archive_in(sandbox, archive, target, on_skipped, userdata, err),
+                    err);
 }
 
 int hutch_sandbox_pack(struct hutch_sandbox *sandbox, const char *source, int archive,
                        hutch_skipped_fn on_skipped, void *userdata, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "copy_out", .from = source};
     OR_SCRATCH(err);
-    return copy_archive_out(sandbox, source, archive, on_skipped, userdata, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, copy_archive_out(sandbox, source, archive, on_skipped, userdata, err),
+                    err);
 }
 
 /* ---- what comes of it ------------------------------------------------------------------------ */
@@ -350,18 +365,24 @@ int hutch_sandbox_pack(struct hutch_sandbox *sandbox, const char *source, int ar
 int hutch_sandbox_fork(struct hutch_sandbox *sandbox, const char *name,
                        struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "fork", .to = name};
     OR_SCRATCH(err);
-    return derive_fork(sandbox, name, true, ret_sandbox, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, derive_fork(sandbox, name, true, ret_sandbox, err), err);
 }
 
 int hutch_sandbox_snapshot(struct hutch_sandbox *sandbox, const char *name, struct hutch_error *err)
 {
     struct hutch_sandbox *snapshot = NULL;
+    const struct note note = {.sandbox = sandbox, .kind = "snapshot", .to = name};
     OR_SCRATCH(err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
     int status = derive_fork(sandbox, name, false, &snapshot, err);
     if (status == 0)
         hutch_sandbox_free(snapshot);
-    return status;
+    return note_end(&note, status, err);
 }
 
 int hutch_sandbox_changes(struct hutch_sandbox *sandbox, hutch_change_seen_fn on_change,
@@ -380,22 +401,34 @@ int hutch_sandbox_diff(struct hutch_sandbox *sandbox, int fd, struct hutch_error
 int hutch_sandbox_apply(struct hutch_sandbox *sandbox, bool dry_run, hutch_conflict_fn on_conflict,
                         void *userdata, struct hutch_applied *ret_applied, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "apply"};
     OR_SCRATCH(err);
-    return derive_apply(sandbox, dry_run, on_conflict, userdata, ret_applied, err);
+    if (dry_run)
+        return derive_apply(sandbox, dry_run, on_conflict, userdata, ret_applied, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, derive_apply(sandbox, dry_run, on_conflict, userdata, ret_applied, err),
+                    err);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 int hutch_sandbox_stop(struct hutch_sandbox *sandbox, uint64_t grace_ms, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "stop"};
     OR_SCRATCH(err);
-    return lifecycle_stop(sandbox, "stopped", grace_ms, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, lifecycle_stop(sandbox, "stopped", grace_ms, err), err);
 }
 
 int hutch_sandbox_kill(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "kill"};
     OR_SCRATCH(err);
-    return lifecycle_stop(sandbox, "killed", 0, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, lifecycle_stop(sandbox, "killed", 0, err), err);
 }
 
 int hutch_sandbox_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
@@ -406,27 +439,40 @@ int hutch_sandbox_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
 
 int hutch_sandbox_pause(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "pause"};
     OR_SCRATCH(err);
-    return client_simple(sandbox, "pause", err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, client_simple(sandbox, "pause", err), err);
 }
 
 int hutch_sandbox_resume(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "resume"};
     OR_SCRATCH(err);
-    return client_simple(sandbox, "resume", err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, client_simple(sandbox, "resume", err), err);
 }
 
 int hutch_sandbox_remove(struct hutch_sandbox *sandbox, bool force, struct hutch_error *err)
 {
+    const struct note note = {.sandbox = sandbox, .kind = "remove"};
     OR_SCRATCH(err);
-    return lifecycle_remove(sandbox, force, err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
+    return note_end(&note, lifecycle_remove(sandbox, force, err), err);
 }
 
 int hutch_sandbox_update(struct hutch_sandbox *sandbox, size_t count, const char *const *fields,
                          const char *const *texts, struct hutch_error *err)
 {
     struct wire_message request = WIRE_MESSAGE_INIT, answer;
+    const struct note note = {
+        .sandbox = sandbox, .kind = "update", .count = count, .fields = fields, .texts = texts};
     OR_SCRATCH(err);
+    if (note_begin(&note, err) < 0)
+        return -(int)err->code;
     wire_begin(&request, "update");
     for (size_t i = 0; i < count; i++) {
         wire_add(&request, "field", fields[i]);
@@ -436,7 +482,7 @@ int hutch_sandbox_update(struct hutch_sandbox *sandbox, size_t count, const char
     hutch_buf_done(&request.text);
     if (status == 0)
         wire_done(&answer);
-    return status;
+    return note_end(&note, status, err);
 }
 
 static void write_time(struct hutch_json_out *out, const char *key, uint64_t time_us)

@@ -18,6 +18,7 @@
 #include "backend/native/state.h"
 #include "core/result.h"
 #include "hutch/run.h"
+#include "store/audit.h"
 
 /* One output of the command. */
 struct stream {
@@ -67,6 +68,7 @@ struct keeper {
     struct cgroup cgroup;
     char freezer[512]; /* of a sandbox that stays, on v1: its group there, made when it is paused */
     struct lease lease;
+    struct audit audit; /* of a run: where its life is noted */
     struct pool_dir pool;
     struct plan plan;
     struct init_rlimit rlimits[INIT_RLIMITS]; /* its own, once they have been read */

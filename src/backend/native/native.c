@@ -13,6 +13,7 @@
 
 #include "backend/native/doctor.h"
 #include "backend/native/keeper.h"
+#include "backend/native/ledger.h"
 #include "backend/native/sweep.h"
 #include "util/own.h"
 
@@ -69,8 +70,8 @@ static int run_steps(struct keeper *keeper, struct hutch_error *err)
         if (keeper->artifacts_target < 0)
             return -(int)err->code;
     }
-    if (keeper_make_id(keeper->id, err) < 0 || keeper->engine->build(keeper, err) < 0 ||
-        keeper_supervise(keeper, err) < 0)
+    if (keeper_make_id(keeper->id, err) < 0 || ledger_begin_run(keeper, err) < 0 ||
+        keeper->engine->build(keeper, err) < 0 || keeper_supervise(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->never_was) {
         *err = keeper->failure;
@@ -112,6 +113,7 @@ int keeper_run(struct keeper *keeper, struct hutch_result **ret_result, struct h
     int status = run_steps(keeper, err);
     if (status == 0)
         status = keeper_result(keeper, ret_result, err);
+    ledger_end_run(keeper, status == 0 ? *ret_result : NULL, err);
     keeper_free(keeper);
     pipe_signal_restore(&before);
     return status;

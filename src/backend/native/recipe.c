@@ -69,6 +69,7 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     keeper->artifacts_target = keeper->memory_layer = HUTCH_NO_FD;
     keeper->feed.target = keeper->core_pattern = HUTCH_NO_FD;
     keeper->feed.buffer = keeper->input;
+    keeper->audit = (struct audit)AUDIT_INIT;
     struct hutch_run_options none = HUTCH_RUN_OPTIONS_INIT;
     none.capture = false;
     if (!options)
@@ -116,6 +117,7 @@ void keeper_free(struct keeper *keeper)
     if (cgroup_destroy(&keeper->cgroup) == 0 && pool_gone)
         lease_release(&keeper->lease);
     hutch_fd_close(&keeper->lease.fd);
+    audit_close(&keeper->audit);
     for (size_t i = 0; i < 2; i++) {
         hutch_fd_close(&keeper->streams[i].source);
         capture_done(&keeper->streams[i].capture);

@@ -12,6 +12,7 @@
 
 #include "backend/native/environment.h"
 #include "backend/native/exec_logs.h"
+#include "backend/native/ledger.h"
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
 #include "core/isolation.h"
@@ -135,6 +136,7 @@ void session_failed(struct warden *warden, struct session *session,
     struct hutch_error failure = HUTCH_ERROR_INIT;
     keeper_explain(warden->keeper, report, session->command.items[0], session->workdir, &failure);
     wire_fail(&answer, &failure);
+    ledger_fail_exec(warden, session, &failure);
     if (session->client)
         client_answer(session->client, &answer);
     else if (session->is_main)
@@ -229,6 +231,7 @@ void session_exited(struct warden *warden, struct session *session, int status)
     if (session->is_recorded)
         drain(warden, session);
     session_describe_end(warden, session, &message);
+    ledger_end_exec(warden, session, &message);
     if (session->is_recorded)
         record_end(session, &message);
     for (struct client *client = warden->clients; client; client = client->next) {

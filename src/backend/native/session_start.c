@@ -13,6 +13,7 @@
 
 #include "backend/native/environment.h"
 #include "backend/native/exec_logs.h"
+#include "backend/native/ledger.h"
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
 #include "util/fs.h"
@@ -171,6 +172,8 @@ static int prepare(struct warden *warden, struct wire_message *request, struct s
                                 "a command needs its three standard descriptors");
     }
     if (status == 0)
+        status = ledger_begin_exec(warden, session, err);
+    if (status == 0)
         status = launch(warden, session, order, err);
     order->environment = NULL; /* it goes with this function */
     return status;
@@ -187,6 +190,8 @@ int session_start(struct warden *warden, struct wire_message *request, struct cl
     int status = prepare(warden, request, session, &order, err);
     for (size_t i = 0; i < 3; i++)
         hutch_fd_close(&order.fds[i]);
+    if (status < 0)
+        ledger_fail_exec(warden, session, err);
     if (status < 0)
         session_free(session);
     else

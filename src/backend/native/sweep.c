@@ -14,6 +14,7 @@
 #include "backend/native/pool.h"
 #include "backend/native/state.h"
 #include "core/spec.h"
+#include "store/audit.h"
 #include "util/own.h"
 #include "util/state_dir.h"
 
@@ -82,6 +83,24 @@ static bool is_expired(const struct home *home, const struct home_record *record
     return expired;
 }
 
+static void put_expired(struct hutch_json_out *out, const void *userdata)
+{
+    const struct home *home = userdata;
+    char id[33];
+    if (home_read_id(home, id))
+        hutch_json_string(out, "id", id);
+    hutch_json_string(out, "name", home->name);
+    hutch_json_string(out, "reason", "expired");
+}
+
+/* What cannot be noted is not removed. */
+static void remove_expired(struct home *home, const char *id)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (audit_write("remove", put_expired, home, &ignored) == 0 && pool_remove_id(id) == 0)
+        (void)!home_remove(home, id, &ignored);
+}
+
 /* Sandboxes without a keeper whose time is over; with one, that sees to it. The ids of all others
  * are added to the kept; some may be too damaged to tell theirs. */
 static int sweep_homes(struct sweep *sweep, struct hutch_strlist *kept, bool *ret_some_unknown,
@@ -102,8 +121,8 @@ static int sweep_homes(struct sweep *sweep, struct hutch_strlist *kept, bool *re
             home_hold(&home, &ignored) == 0) {
             if (sweep->on_item)
                 sweep->on_item(sweep->userdata, "sandbox", names.items[i]);
-            if (!sweep->dry_run && pool_remove_id(record.id) == 0)
-                (void)!home_remove(&home, record.id, &ignored);
+            if (!sweep->dry_run)
+                remove_expired(&home, record.id);
         } else if (!home_read_id(&home, id)) {
             *ret_some_unknown = true;
         } else if (hutch_strlist_add(kept, id, err) < 0) {
@@ -141,7 +160,8 @@ int sweep_all(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_er
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist kept = {0};
     bool privileged = geteuid() == 0;
     bool some_unknown = false;
-    if (lease_sweep(dry_run, sweep_line, &sweep, err) < 0 ||
+    if ((!dry_run && audit_end_the_dead(err) < 0) ||
+        lease_sweep(dry_run, sweep_line, &sweep, err) < 0 ||
         (privileged && pool_list(&paths, err) < 0) || sweep_leftovers(&sweep, err) < 0 ||
         sweep_homes(&sweep, &kept, &some_unknown, err) < 0)
         return -(int)err->code;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/native/ledger.h"
 #include "util/own.h"
 
 #define CREATOR_FD 3
@@ -114,6 +115,8 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
         return hutch_fail_nomem(err);
     /* groups of its own: those of a keeper that was killed may still be there */
     if (keeper_make_id(keeper->id, err) < 0)
+        return -(int)err->code;
+    if (ledger_begin_life(warden, err) < 0)
         return -(int)err->code;
     memcpy(keeper->layer, warden->record.id, sizeof(keeper->layer));
     keeper->memory_layer = HUTCH_TAKE_FD(warden->layer);
@@ -445,12 +448,14 @@ int warden_main(void)
     warden->image = (struct image_use)IMAGE_USE_INIT;
     warden->listener = warden->bound = warden->signals = warden->watched = HUTCH_NO_FD;
     warden->layer = warden->lease.fd = HUTCH_NO_FD;
+    warden->audit = (struct audit)AUDIT_INIT;
     warden->creator = CREATOR_FD;
     if (wire_receive(CREATOR_FD, &order, &err) < 0)
         return 1;
     bool has_layer = wire_number(&order, "has_layer", 0);
     bool is_new = wire_number(&order, "new", 0);
     int status = take_order(warden, &order, &err);
+    warden->verb = is_new ? "create" : "start";
     if (status == 0)
         status = warden_watch(warden, &err);
     do {
@@ -459,10 +464,12 @@ int warden_main(void)
         if (status == 0)
             serve(warden);
         is_new &= warden->creator >= 0;
+        warden->verb = "start"; /* the next time */
     } while (status == 0 && warden_can_rest(warden) && warden_rest(warden));
     warden->failure = status < 0 ? err : warden->failure;
     warden_take_down(warden, is_new);
     wire_done(&order);
+    audit_close(&warden->audit);
     image_use_done(&warden->image);
     hutch_spec_free(warden->spec);
     free(warden->fds);

@@ -62,7 +62,8 @@ struct session {
     bool was_killed;
     enum hutch_reason ended_by;
     bool held_pipes;
-    int status; /* wait status */
+    int status;      /* wait status */
+    bool is_audited; /* its beginning is noted: its end has to be */
 };
 
 /* Groups that wait for the next command; see session_groups.c. */
@@ -94,6 +95,8 @@ struct warden {
     struct hutch_spec *spec;
     struct image_use image; /* open from its start to the keeper's end */
     struct keeper *keeper;
+    const char *verb;   /* how it began: "create" or "start" */
+    struct audit audit; /* where its life is noted */
     int listener;
     int bound;          /* its socket before it listens */
     ino_t socket_inode; /* of the socket that the listener made */

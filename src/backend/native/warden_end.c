@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backend/native/ledger.h"
 #include "backend/native/warden.h"
 #include "core/spec.h"
 #include "util/own.h"
@@ -92,6 +93,7 @@ bool warden_rest(struct warden *warden)
 {
     struct keeper *keeper = warden->keeper;
     end_inside(warden);
+    ledger_end_life(warden);
     warden->layer = HUTCH_TAKE_FD(keeper->writable);
     if (keeper->lease.fd >= 0 && cgroup_destroy(&keeper->cgroup) == 0) {
         struct hutch_error ignored = HUTCH_ERROR_INIT;
@@ -163,6 +165,7 @@ void warden_take_down(struct warden *warden, bool was_new)
     if (at_once)
         begin_removal(warden);
     end_inside(warden);
+    ledger_end_life(warden);
     if (at_once && !failed) /* name, files and processes are gone; groups follow, on record */
         tell_waiting(warden);
     if (!at_once)
