@@ -12,8 +12,8 @@
 
 #define HASH_KEY ",\"hash\":\""
 #define SEQ_KEY "{\"seq\":"
-#define BEHIND_LENGTH (sizeof(HASH_KEY) - 1 + SHA256_HEX_BYTES - 1 + 2) /* and the two at its end \
-                                                                         */
+/* And the quote and brace at the end. */
+#define BEHIND_LENGTH (sizeof(HASH_KEY) - 1 + SHA256_HEX_BYTES - 1 + 2)
 
 static void put_who(struct hutch_json_out *out, const struct audit_who *who)
 {

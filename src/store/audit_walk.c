@@ -112,7 +112,8 @@ static int walk_end(struct walk *walk, int found, const struct audit_head *head,
     else if (found > 0 && head->seq > walk->chain->seq)
         (void)snprintf(why, sizeof(why), "events %" PRIu64 " to %" PRIu64 " at the end are missing",
                        walk->chain->seq + 1, head->seq);
-    else if (found > 0 && head->seq == walk->chain->seq && strcmp(head->hash, walk->chain->hash))
+    else if (found > 0 && head->seq == walk->chain->seq &&
+             strcmp(head->hash, walk->chain->hash) != 0)
         (void)snprintf(why, sizeof(why), "event %" PRIu64 " is not the one that was written last",
                        head->seq);
     else if (found > 0 && head->seq < walk->chain->seq)

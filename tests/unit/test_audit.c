@@ -17,7 +17,7 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-#define EVENTS 40
+#define EVENTS UINT64_C(40)
 
 static char home[64];
 
@@ -60,7 +60,7 @@ static struct audit open_journal(uint64_t segment_bytes)
     return audit;
 }
 
-static void fill(unsigned events, uint64_t segment_bytes)
+static void fill(uint64_t events, uint64_t segment_bytes)
 {
     struct audit audit = open_journal(segment_bytes);
     for (unsigned i = 0; i < events; i++)
@@ -371,7 +371,7 @@ static void test_a_long_command_line_is_cut(void **state)
     char *words[] = {large, large};
     audit_put_argv(&out, words, 2, false);
     assert_false(buf.failed);
-    assert_true(buf.length < 2u * AUDIT_ARGV_BYTES);
+    assert_true(buf.length < AUDIT_ARGV_BYTES + (1u << 10));
     assert_non_null(strstr(buf.data, "\"argv_sha256\":"));
     assert_non_null(strstr(buf.data, "\"argc\":2"));
     hutch_buf_done(&buf);
