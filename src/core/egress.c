@@ -21,7 +21,8 @@ static char canonical(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c - 'A' + 'a');
-    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_' ? c : '\0';
+    bool is_good = (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_';
+    return (char)(is_good ? c : '\0');
 }
 
 /* What C libraries and browsers read as an address, in whole or at its end: a last label of digits,

@@ -55,11 +55,9 @@ static void what_is_no_name_is_refused(void **state)
         "example.com ",
         "example.com\n",
         "example.com\t",
-        "b\xc3\xbc"
-        "cher.example",
-        "example\xe3\x80\x82"
-        "com",
-        "\xef\xbc\xa5xample.com",
+        "b\303\274cher.example",
+        "example\343\200\202com",
+        "\357\274\245xample.com",
         "example.com/",
         "user@example.com",
         "example.com?",

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/socket.h>
+
+#include "egress/gateway.h"
+
+#define ACCEPTS_OF_A_TURN 16
+#define REST_US 50000
+
+static void reject(struct gateway *gateway, const struct door *door, int fd, enum egress_why why)
+{
+    struct side side = {.watch.fd = fd};
+    figures_deny(gateway->table, door->site->name, door->port, why);
+    side_close(&side, true);
+}
+
+/* A full gateway lets go of whoever has said nothing yet; a limit of the order is a limit. */
+static bool has_room(struct gateway *gateway)
+{
+    const struct connections *connections = &gateway->connections;
+    uint64_t limit = gateway->order ? gateway->order->head->max_connections : 0;
+    if (limit && connections->count >= limit)
+        return false;
+    return connections->count < connections->max || connections_make_room(gateway);
+}
+
+/* Without descriptors the listener would report the same connection forever. */
+static void rest(struct gateway *gateway, struct door *door)
+{
+    (void)epoll_ctl(gateway->loop.epoll, EPOLL_CTL_DEL, door->watch.fd, NULL);
+    loop_timer_set(&gateway->loop, &door->rest, REST_US);
+}
+
+void door_on_event(struct watch *watch, uint32_t events)
+{
+    struct door *door = LOOP_OWNER(watch, struct door, watch);
+    struct gateway *gateway = door->site->gateway;
+    (void)events;
+    for (int i = 0; i < ACCEPTS_OF_A_TURN; i++) {
+        int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+                rest(gateway, door);
+            return;
+        }
+        if (!order_allows(gateway->order, door->site->name, door->port))
+            reject(gateway, door, fd, EGRESS_WHY_NAME);
+        else if (budget_is_over(&gateway->budget))
+            reject(gateway, door, fd, EGRESS_WHY_BYTES);
+        else if (!has_room(gateway))
+            reject(gateway, door, fd, EGRESS_WHY_CONNECTIONS);
+        else
+            connection_begin(gateway, door, fd);
+    }
+}
