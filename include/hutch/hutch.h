@@ -4,6 +4,7 @@
 
 #include "hutch/error.h"
 #include "hutch/host.h"
+#include "hutch/policy.h"
 #include "hutch/result.h"
 #include "hutch/run.h"
 #include "hutch/sandbox.h"

@@ -57,6 +57,7 @@ extern const struct cli_verb cli_verb_resume;
 extern const struct cli_verb cli_verb_update;
 extern const struct cli_verb cli_verb_rm;
 extern const struct cli_verb cli_verb_image;
+extern const struct cli_verb cli_verb_policy;
 extern const struct cli_verb cli_verb_doctor;
 extern const struct cli_verb cli_verb_gc;
 extern const struct cli_verb cli_verb_help;
@@ -69,6 +70,8 @@ int cli_verb_find(const char *name, const struct cli_verb **ret_verb, struct hut
 /* The same among a verb's own commands. */
 int cli_verb_find_inner(const struct cli_verb *verb, const char *name,
                         const struct cli_verb **ret_verb, struct hutch_error *err);
+/* Runs the command of a verb that has commands of its own. */
+int cli_run_inner(const struct cli_verb *verb, int argc, char **argv);
 /* The last word of a verb's name: what it is called among its like. */
 const char *cli_verb_word(const struct cli_verb *verb);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/dry_run.h"
 #include "cli/handles.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -11,6 +12,7 @@
 
 struct create_request {
     bool json;
+    bool dry_run;
     struct cli_spec_sources sources;
 };
 
@@ -22,6 +24,12 @@ static const struct cli_option create_options[] = {
      .metavar = "FILE",
      .help = "Read the spec from a JSON or YAML document, '-' for standard input; flags win over "
              "it."},
+    CLI_POLICY_OPTION(struct create_request, sources.policy),
+    {.name = "dry-run",
+     .kind = CLI_OPTION_BOOL,
+     .offset = offsetof(struct create_request, dry_run),
+     .help =
+         "Check everything, print what the spec becomes under the policy as JSON, make nothing."},
     {.name = "json",
      .kind = CLI_OPTION_BOOL,
      .offset = offsetof(struct create_request, json),
@@ -43,6 +51,7 @@ static int build(const struct cli_verb *verb, int argc, char **argv, struct crea
         failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
     if (failed || *ret_help)
         return failed;
+    request->sources.named.no_build = request->dry_run;
     return cli_spec_build(&options, argc, argv, &request->sources, argv + index, ret_spec, err);
 }
 
@@ -72,6 +81,8 @@ static int cmd_create(const struct cli_verb *verb, int argc, char **argv)
         return cli_report(&err);
     if (help)
         return cli_help_verb(verb);
+    if (request.dry_run)
+        return cli_dry_run(spec, HUTCH_USE_CREATE, request.json);
     if (hutch_sandbox_create(spec, &sandbox, &err) < 0 || tell(&request, sandbox, &err) < 0)
         return cli_report(&err);
     return 0;

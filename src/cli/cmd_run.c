@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/dry_run.h"
 #include "cli/handles.h"
 #include "cli/help.h"
 #include "cli/outcome.h"
@@ -37,6 +38,7 @@ static const struct cli_option run_options[] = {
      .metavar = "FILE",
      .help = "Read the spec from a JSON or YAML document, '-' for standard input; flags win over "
              "it."},
+    CLI_POLICY_OPTION(struct run_request, sources.policy),
     {.name = "interactive",
      .short_name = 'i',
      RUN_FLAG(interactive),
@@ -53,7 +55,8 @@ static const struct cli_option run_options[] = {
      .help = "With --json: copy the command's output to standard error while it runs."},
     {.name = "dry-run",
      RUN_FLAG(dry_run),
-     .help = "Check everything, print the resulting spec as JSON, run nothing."},
+     .help =
+         "Check everything, print what the spec becomes under the policy as JSON, run nothing."},
 };
 
 static void request_done(struct run_request *request)
@@ -141,15 +144,6 @@ static int report(bool json, const struct hutch_error *err)
     return json ? cli_report_json(err) : cli_report(err);
 }
 
-static int dry_run(const struct run_request *request, const struct hutch_spec *spec)
-{
-    CLI_CLEANUP(cli_free) char *json = NULL;
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    if (hutch_spec_validate(spec, &err) < 0 || hutch_spec_to_json(spec, &json, &err) < 0)
-        return report(request->json, &err);
-    return cli_line_send(json, strlen(json), &err) < 0 ? cli_report(&err) : EXIT_SUCCESS;
-}
-
 static int execute(const struct run_request *request, const struct hutch_spec *spec)
 {
     CLI_CLEANUP(cli_free) char *json = NULL;
@@ -185,7 +179,8 @@ static int cmd_run(const struct cli_verb *verb, int argc, char **argv)
         return report(request.json || asks_for_json(argc, argv), &err);
     if (help)
         return cli_help_verb(verb);
-    return request.dry_run ? dry_run(&request, spec) : execute(&request, spec);
+    return request.dry_run ? cli_dry_run(spec, HUTCH_USE_RUN, request.json)
+                           : execute(&request, spec);
 }
 
 const struct cli_verb cli_verb_run = {

@@ -19,6 +19,7 @@ static const struct cli_verb *const verbs[] = {
     &cli_verb_prefix,  &cli_verb_cp,     &cli_verb_fork, &cli_verb_snapshot,  &cli_verb_diff,
     &cli_verb_apply,   &cli_verb_start,  &cli_verb_stop, &cli_verb_kill,      &cli_verb_pause,
     &cli_verb_resume,  &cli_verb_update, &cli_verb_rm,   &cli_verb_sandboxes, &cli_verb_image,
+    &cli_verb_policy,
     &cli_verb_doctor,  &cli_verb_gc,     &cli_verb_help, &cli_verb_version,
 };
 

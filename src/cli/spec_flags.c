@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/spec_flags.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -57,6 +59,14 @@ static int check_root(const struct cli_options *options, int argc, char **argv,
     return failed;
 }
 
+/* Said by the variable, which the program that fetches an image hears too. */
+static int use_policy(const char *path, struct hutch_error *err)
+{
+    if (!*path)
+        return cli_fail(err, HUTCH_E_INVALID, "flag '--policy' needs the name of a file");
+    return setenv("HUTCH_POLICY", path, 1) < 0 ? cli_fail_errno(err, errno, "name the policy") : 0;
+}
+
 int cli_spec_build(const struct cli_options *options, int argc, char **argv,
                    const struct cli_spec_sources *sources, char **command,
                    struct hutch_spec **ret_spec, struct hutch_error *err)
@@ -64,6 +74,8 @@ int cli_spec_build(const struct cli_options *options, int argc, char **argv,
     struct hutch_spec *spec = NULL;
     size_t words = 0;
     int failed = check_root(options, argc, argv, &sources->named, err);
+    if (!failed && sources->policy)
+        failed = use_policy(sources->policy, err);
     if (!failed)
         failed = hutch_spec_new(&spec, err);
     if (!failed && sources->named.name)

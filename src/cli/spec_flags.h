@@ -8,8 +8,17 @@
 /* Where a spec comes from, before the flags. */
 struct cli_spec_sources {
     struct cli_named named;
-    const char *path; /* of a document; NULL: none */
+    const char *path;   /* of a document; NULL: none */
+    const char *policy; /* of a policy that holds besides the host's own; NULL: none */
 };
+
+#define CLI_POLICY_OPTION(request, member)                                                         \
+    {                                                                                              \
+        .name = "policy", .kind = CLI_OPTION_TEXT, .offset = offsetof(request, member),            \
+        .metavar = "FILE",                                                                         \
+        .help = "Hold the request against this policy too, instead of the user's own; the host's " \
+                "holds always."                                                                    \
+    }
 
 /* A spec from a named sandbox, a document, the fields among the flags and the command
  * (NULL-terminated, may be empty): each of them wins over those before. */

@@ -227,6 +227,14 @@ int hutch_check_isolation(char *text, struct hutch_error *err)
         "'%.80s' is not a level of isolation, write 'namespaces', 'container' or 'gvisor'", text);
 }
 
+int hutch_check_digest(char *text, struct hutch_error *err)
+{
+    if (strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64)
+        return 0;
+    return hutch_fail(err, HUTCH_E_INVALID, 0, "'%.80s' is not a digest of 64 hexadecimal digits",
+                      text);
+}
+
 int hutch_check_pull(char *text, struct hutch_error *err)
 {
     static const char *const choices[] = {"always", "missing", "never"};

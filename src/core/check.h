@@ -19,6 +19,8 @@ int hutch_check_workdir(char *text, struct hutch_error *err);
 int hutch_check_host_path(char *text, struct hutch_error *err);
 /* Not the grammar of names of images, which is image/reference.h's, but what no name can have. */
 int hutch_check_image(char *text, struct hutch_error *err);
+/* 64 hexadecimal digits. */
+int hutch_check_digest(char *text, struct hutch_error *err);
 int hutch_check_pull(char *text, struct hutch_error *err);
 int hutch_check_isolation(char *text, struct hutch_error *err);
 /* The name of a variable or a label: not empty, without '='. */

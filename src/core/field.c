@@ -120,6 +120,10 @@
       "URL", "Proxy through which everything goes; the policy gives it.")                          \
     X(NAME, OPERATOR, egress_policy.login, "egress_policy.login", 0, 0, NULL, NULL, 0, false,      \
       "SECRET", "Secret that has the proxy's user and password; the policy gives it.")             \
+    X(NAME, OPERATOR, policy.tenant, "policy.tenant", 0, 0, NULL, NULL, 0, false, "NAME",          \
+      "Tenant of the policy whose the sandbox is; the policy gives it.")                           \
+    X(DIGEST, OPERATOR, policy.hash, "policy.hash", 0, 0, NULL, NULL, 0, false, "DIGEST",          \
+      "What the policy was when the sandbox was allowed; the policy gives it.")                    \
     X(DURATION_OR_NONE, STAYS_LIVE, ttl_ms, "ttl", 1, 3650 * DAY_MS, "none", "ttl", 0, false,      \
       "DURATION",                                                                                  \
       "Time after its creation at which a sandbox that stays is removed.")                         \

@@ -37,6 +37,7 @@ enum hutch_type {
     HUTCH_TYPE_EGRESS,
     HUTCH_TYPE_RANGES,
     HUTCH_TYPE_PROXY,
+    HUTCH_TYPE_DIGEST,
     HUTCH_TYPES,
 };
 

@@ -107,6 +107,7 @@ const struct hutch_field_type hutch_field_types[HUTCH_TYPES] = {
     [HUTCH_TYPE_WORKDIR] = TEXT(hutch_check_workdir),
     [HUTCH_TYPE_HOST_PATH] = TEXT(hutch_check_host_path),
     [HUTCH_TYPE_IMAGE] = TEXT(hutch_check_image),
+    [HUTCH_TYPE_DIGEST] = TEXT(hutch_check_digest),
     [HUTCH_TYPE_PULL] = TEXT(hutch_check_pull),
     [HUTCH_TYPE_ISOLATION] = TEXT(hutch_check_isolation),
     [HUTCH_TYPE_SIZE] = LIMIT(HUTCH_QUANTITY_SIZE, false),

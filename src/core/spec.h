@@ -81,6 +81,21 @@ struct hutch_egress_policy {
     char *login;                 /* name of the secret that has "user:password" for it */
 };
 
+struct hutch_policy;
+
+/* For whom a request is decided. Borrowed; not part of what is written down. */
+struct hutch_asker {
+    struct hutch_policy *policy; /* NULL: the one that is found on the host */
+    const char *tenant;          /* NULL: by the caller's uid */
+};
+
+/* Under which policy it was allowed. Where there is a digest, its paths on the host are resolved
+ * and checked: from then on no link may stand on the way to one of them. */
+struct hutch_decided {
+    char *tenant; /* NULL: none */
+    char *hash;   /* NULL: there is no policy */
+};
+
 struct hutch_spec {
     struct hutch_strlist command;
     char *name;
@@ -107,6 +122,8 @@ struct hutch_spec {
     struct hutch_strlist egress; /* rules as core/egress.h reads them */
     struct hutch_egress_limits egress_limits;
     struct hutch_egress_policy egress_policy;
+    struct hutch_decided policy;
+    struct hutch_asker asker;
     uint64_t ttl_ms;          /* 0: none */
     uint64_t max_lifetime_ms; /* 0: none */
     uint64_t set_fields; /* bit i: row i of hutch_fields() was given explicitly, not left at its

@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "core/isolation.h"
 #include "hutch/hutch.h"
+#include "libhutch/decision.h"
 #include "libhutch/image_ready.h"
 #include "libhutch/promises.h"
 #include "util/error.h"
@@ -42,7 +43,8 @@ static const struct hutch_run_options *known_options(const struct hutch_run_opti
 }
 
 /* The image is open, and so locked, as long as the sandbox lives. */
-static int run_image(const struct hutch_spec *spec, const struct hutch_backend_ops *backend,
+static int run_image(const struct decision *decision, const struct hutch_spec *spec,
+                     const struct hutch_backend_ops *backend,
                      const struct hutch_run_options *options, const struct hutch_probe *probe,
                      hutch_promise_set missing, struct hutch_result **ret_result,
                      struct hutch_error *err)
@@ -56,9 +58,28 @@ static int run_image(const struct hutch_spec *spec, const struct hutch_backend_o
                        "hello\"'",
                        spec->image);
     if (status == 0)
+        status = decision_opened_image(decision, spec, &image, err);
+    if (status == 0)
         status = backend->run(spec, &image, options, probe, missing, ret_result, err);
     image_use_done(&image);
     return status;
+}
+
+/* What was decided is all that counts from here on. */
+static int run_decided(struct decision *decision, const struct hutch_spec *spec,
+                       const struct hutch_run_options *options, struct hutch_result **ret_result,
+                       struct hutch_error *err)
+{
+    struct hutch_probe probe;
+    hutch_promise_set missing = 0;
+    const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
+    if (!backend || backend->probe(spec, &probe, err) < 0 ||
+        hutch_promises_check(spec, &probe, &missing, err) < 0 ||
+        decision_claim(decision, spec, err) < 0)
+        return -(int)err->code;
+    if (!spec->image || backend->has_own_images)
+        return backend->run(spec, NULL, options, &probe, missing, ret_result, err);
+    return run_image(decision, spec, backend, options, &probe, missing, ret_result, err);
 }
 
 int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *options,
@@ -66,22 +87,19 @@ int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *opt
 {
     struct hutch_error scratch = HUTCH_ERROR_INIT;
     struct hutch_run_options defaults = HUTCH_RUN_OPTIONS_INIT;
-    struct hutch_probe probe;
-    hutch_promise_set missing = 0;
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
     if (!err)
         err = &scratch;
     options = options ? known_options(options, &defaults, err) : &defaults;
     if (!options)
         return -(int)err->code;
-    if (hutch_spec_validate(spec, err) < 0)
+    if (hutch_spec_validate(spec, err) < 0 ||
+        decision_begin(&decision, "run", &spec->asker, err) < 0 ||
+        decision_image(&decision, spec, false, err) < 0 ||
+        decision_make(&decision, spec, spec->set_fields, HUTCH_USE_RUN, &spec, err) < 0 ||
+        decision_sign(&decision, err) < 0)
         return -(int)err->code;
-    const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
-    if (!backend || backend->probe(spec, &probe, err) < 0 ||
-        hutch_promises_check(spec, &probe, &missing, err) < 0)
-        return -(int)err->code;
-    if (!spec->image || backend->has_own_images)
-        return backend->run(spec, NULL, options, &probe, missing, ret_result, err);
-    return run_image(spec, backend, options, &probe, missing, ret_result, err);
+    return run_decided(&decision, spec, options, ret_result, err);
 }
 
 int hutch_doctor(hutch_check_fn on_check, void *userdata, struct hutch_error *err)

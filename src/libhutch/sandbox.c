@@ -22,6 +22,7 @@
 #include "core/isolation.h"
 #include "core/spec.h"
 #include "hutch/hutch.h"
+#include "libhutch/decision.h"
 #include "libhutch/image_ready.h"
 #include "libhutch/note.h"
 #include "libhutch/promises.h"
@@ -40,9 +41,11 @@ int hutch_keeper_main(void)
 }
 
 /* A sandbox means the same image all its life. */
-static int settle_image(struct hutch_spec *spec, struct image_use *image, struct hutch_error *err)
+static int settle_image(const struct decision *decision, struct hutch_spec *spec,
+                        struct image_use *image, struct hutch_error *err)
 {
-    if (image_ready(spec, HUTCH_NO_FD, image, err) < 0)
+    if (image_ready(spec, HUTCH_NO_FD, image, err) < 0 ||
+        decision_opened_image(decision, spec, image, err) < 0)
         return -(int)err->code;
     return image_use_pin(image, spec, err);
 }
@@ -52,16 +55,20 @@ int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_san
 {
     struct hutch_probe probe;
     hutch_promise_set missing = 0;
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
     OR_SCRATCH(err);
-    if (hutch_spec_check_use(spec, HUTCH_USE_CREATE, err) < 0 ||
-        lifecycle_complete(spec, err) < 0 || hutch_spec_check(spec, false, err) < 0)
+    if (decision_begin(&decision, "create", &spec->asker, err) < 0 ||
+        decision_of_new(&decision, spec, err) < 0 || decision_signed(&decision, spec, err) < 0)
         return -(int)err->code;
     const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
         hutch_promises_check(spec, &probe, &missing, err) < 0)
         return -(int)err->code;
     struct image_use image = IMAGE_USE_INIT;
-    int status = spec->image && !backend->has_own_images ? settle_image(spec, &image, err) : 0;
+    int status =
+        spec->image && !backend->has_own_images ? settle_image(&decision, spec, &image, err) : 0;
+    if (status == 0)
+        status = decision_count(&decision, spec, NULL, err);
     if (status == 0)
         status = lifecycle_create(spec, missing, ret_sandbox, err);
     image_use_done(&image); /* its keeper has it by now */
@@ -220,7 +227,8 @@ int hutch_sandbox_exec(struct hutch_sandbox *sandbox, size_t argc, const char *c
     struct hutch_exec_options defaults = HUTCH_EXEC_OPTIONS_INIT;
     OR_SCRATCH(err);
     options = known_options(options, &defaults, err);
-    if (!options || check_options(options, err) < 0)
+    if (!options || check_options(options, err) < 0 ||
+        decision_of_command(sandbox, &options, &defaults, err) < 0)
         return -(int)err->code;
     return client_exec(sandbox, argc, argv, options, ret_result, err);
 }
@@ -232,7 +240,8 @@ int hutch_sandbox_spawn(struct hutch_sandbox *sandbox, size_t argc, const char *
     struct hutch_exec_options defaults = HUTCH_EXEC_OPTIONS_INIT;
     OR_SCRATCH(err);
     options = known_options(options, &defaults, err);
-    if (!options || check_options(options, err) < 0)
+    if (!options || check_options(options, err) < 0 ||
+        decision_of_command(sandbox, &options, &defaults, err) < 0)
         return -(int)err->code;
     return client_spawn(sandbox, argc, argv, options, ret_id, err);
 }
@@ -366,23 +375,36 @@ int hutch_sandbox_fork(struct hutch_sandbox *sandbox, const char *name,
                        struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
     const struct note note = {.sandbox = sandbox, .kind = "fork", .to = name};
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
+    struct hutch_spec *spec = NULL;
     OR_SCRATCH(err);
-    if (note_begin(&note, err) < 0)
+    if (decision_begin(&decision, "fork", &sandbox->asker, err) < 0 ||
+        sandbox_spec(sandbox, &spec, err) < 0)
         return -(int)err->code;
-    return note_end(&note, derive_fork(sandbox, name, true, ret_sandbox, err), err);
+    int status = decision_of_old(&decision, spec, NULL, err);
+    if (status == 0)
+        status = note_begin(&note, err);
+    if (status == 0)
+        status = note_end(&note, derive_fork(sandbox, spec, name, true, ret_sandbox, err), err);
+    hutch_spec_free(spec);
+    return status;
 }
 
 int hutch_sandbox_snapshot(struct hutch_sandbox *sandbox, const char *name, struct hutch_error *err)
 {
     struct hutch_sandbox *snapshot = NULL;
     const struct note note = {.sandbox = sandbox, .kind = "snapshot", .to = name};
+    struct hutch_spec *spec = NULL;
     OR_SCRATCH(err);
-    if (note_begin(&note, err) < 0)
+    if (sandbox_spec(sandbox, &spec, err) < 0)
         return -(int)err->code;
-    int status = derive_fork(sandbox, name, false, &snapshot, err);
+    int status = note_begin(&note, err);
+    if (status == 0)
+        status = note_end(&note, derive_fork(sandbox, spec, name, false, &snapshot, err), err);
+    hutch_spec_free(spec);
     if (status == 0)
         hutch_sandbox_free(snapshot);
-    return note_end(&note, status, err);
+    return status;
 }
 
 int hutch_sandbox_changes(struct hutch_sandbox *sandbox, hutch_change_seen_fn on_change,
@@ -433,7 +455,11 @@ int hutch_sandbox_kill(struct hutch_sandbox *sandbox, struct hutch_error *err)
 
 int hutch_sandbox_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
     OR_SCRATCH(err);
+    if (decision_begin(&decision, "start", &sandbox->asker, err) < 0 ||
+        decision_of_start(&decision, sandbox, err) < 0)
+        return -(int)err->code;
     return lifecycle_start(sandbox, err);
 }
 
@@ -470,15 +496,14 @@ int hutch_sandbox_update(struct hutch_sandbox *sandbox, size_t count, const char
     struct wire_message request = WIRE_MESSAGE_INIT, answer;
     const struct note note = {
         .sandbox = sandbox, .kind = "update", .count = count, .fields = fields, .texts = texts};
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
     OR_SCRATCH(err);
-    if (note_begin(&note, err) < 0)
+    if (decision_begin(&decision, "update", &sandbox->asker, err) < 0 || note_begin(&note, err) < 0)
         return -(int)err->code;
     wire_begin(&request, "update");
-    for (size_t i = 0; i < count; i++) {
-        wire_add(&request, "field", fields[i]);
-        wire_add(&request, "text", texts[i]);
-    }
-    int status = sandbox_ask(sandbox, &request, &answer, err);
+    int status = decision_of_update(&decision, sandbox, count, fields, texts, &request, err);
+    if (status == 0)
+        status = sandbox_ask(sandbox, &request, &answer, err);
     hutch_buf_done(&request.text);
     if (status == 0)
         wire_done(&answer);

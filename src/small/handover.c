@@ -5,27 +5,40 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/spec_file.h"
 #include "porter/porter.h"
+#include "util/config_file.h"
 
 /* Where the complete program is, seen from this one: beside it in a build tree, in libexec when
  * installed. */
 static const char *const places[] = {"hutch-full", "../libexec/hutch/hutch-full"};
 
-/* The path that a --spec gives, NULL when the word is no --spec or none follows. */
-static const char *spec_path(char *const *word)
+/* Flags whose value is a document. */
+static const char *const document_flags[] = {"--spec", "--policy"};
+
+/* The path that such a flag gives, NULL when the word is none or no path follows. */
+static const char *document_path(char *const *word)
 {
-    if (!strcmp(*word, "--spec"))
-        return word[1];
-    return strncmp(*word, "--spec=", 7) != 0 ? NULL : *word + 7;
+    for (size_t i = 0; i < sizeof(document_flags) / sizeof(document_flags[0]); i++) {
+        size_t length = strlen(document_flags[i]);
+        if (strncmp(*word, document_flags[i], length) != 0)
+            continue;
+        if (!(*word)[length])
+            return word[1];
+        if ((*word)[length] == '=')
+            return *word + length + 1;
+    }
+    return NULL;
 }
 
 /* What only the complete program can do: it has the libraries that images take. */
-static const char *const verbs_of_full[] = {"image", "sandboxes"};
+static const char *const verbs_of_full[] = {"image", "policy", "sandboxes"};
 static const char *const flags_of_full[] = {"--sandbox"};
 
 static bool is_verb_of_full(const char *word)
@@ -46,6 +59,37 @@ static bool is_flag_of_full(const char *word)
     return false;
 }
 
+/* ---- documents of the host and of the user --------------------------------------------------- */
+
+/* Verbs that read them, and those documents: by their names, and by the variables that name others.
+ */
+static const char *const configured_verbs[] = {"run",   "create", "exec",  "shell",
+                                               "start", "fork",   "update"};
+static const char *const configurations[] = {"policy", "secrets"};
+static const char *const variables[] = {"HUTCH_POLICY", "HUTCH_SECRETS"};
+
+static bool names_yaml(const char *variable)
+{
+    struct stat info;
+    const char *path = getenv(variable);
+    return path && *path && !cli_spec_is_named_json(path) && stat(path, &info) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
+static bool is_configured_by_yaml(const char *verb)
+{
+    bool is_verb = false;
+    for (size_t i = 0; verb && i < sizeof(configured_verbs) / sizeof(configured_verbs[0]); i++)
+        is_verb = is_verb || !strcmp(verb, configured_verbs[i]);
+    for (size_t i = 0; is_verb && i < sizeof(variables) / sizeof(variables[0]); i++)
+        if (names_yaml(variables[i]))
+            return true;
+    return is_verb &&
+           config_has_yaml(configurations, sizeof(configurations) / sizeof(configurations[0]));
+}
+
+/* ---- the decision ---------------------------------------------------------------------------- */
+
 /* A document may be YAML unless its name says that it is JSON. It is not opened to find out: what
  * comes through a pipe can be read only once. */
 static bool needs_full(char **argv)
@@ -54,11 +98,11 @@ static bool needs_full(char **argv)
     if (is_verb_of_full(argv[1]) || (is_help && is_verb_of_full(argv[2])))
         return true;
     for (char **word = argv + 1; *word && strcmp(*word, "--"); word++) {
-        const char *path = spec_path(word);
+        const char *path = document_path(word);
         if ((path && !cli_spec_is_named_json(path)) || is_flag_of_full(*word))
             return true;
     }
-    return false;
+    return is_configured_by_yaml(argv[1]);
 }
 
 bool cli_is_porter(int argc, char *const *argv, int *ret_status)
@@ -89,7 +133,8 @@ int cli_handover_now(char *const *argv, struct hutch_error *err)
     }
     return cli_fail(
         err, HUTCH_E_NOT_FOUND,
-        "images, named sandboxes and '--spec' with a document that may be YAML need the program "
-        "'hutch-full' beside 'hutch' or in libexec/hutch, and it is not there; build or install "
-        "hutch again, or give the document as JSON in a file that ends in '.json'");
+        "images, named sandboxes and documents that may be YAML (a spec, the policy, the secrets) "
+        "need the program 'hutch-full' beside 'hutch' or in libexec/hutch, and it is not there; "
+        "build or install hutch again, or write the document as JSON in a file that ends in "
+        "'.json'");
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "backend/native/keeper.h"
+#include "backend/native/source.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -169,11 +170,34 @@ static int collect_directory(struct collection *to, int source, int target, unsi
     return status;
 }
 
-int artifacts_open(const char *path, struct hutch_error *err)
+/* The last part of a path that a policy has allowed, in the directory that it was allowed in. */
+static int open_confined(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *name = strrchr(path, '/') + 1;
+    (void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - path), path);
+    hutch_autofd int parent = source_open_resolved(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return -1;
+    if (mkdirat(parent, *name ? name : ".", 0755) < 0 && errno != EEXIST)
+        return -1;
+    return openat(parent, *name ? name : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int open_anywhere(const char *path)
 {
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
-        return hutch_fail_errno(err, errno, "make artifacts directory '%.300s'", path);
-    hutch_autofd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return -1;
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int artifacts_open(const struct hutch_spec *spec, struct hutch_error *err)
+{
+    const char *path = spec->artifacts;
+    bool is_confined = spec->policy.hash != NULL;
+    hutch_autofd int fd = is_confined ? open_confined(path) : open_anywhere(path);
+    if (fd < 0 && is_confined && errno == ELOOP)
+        return source_fail_link(path, err);
     if (fd < 0)
         return hutch_fail_errno(err, errno, "open artifacts directory '%.300s'", path);
     if (faccessat(fd, ".", W_OK, AT_EACCESS) < 0)

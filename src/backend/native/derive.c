@@ -116,11 +116,10 @@ int derive_open_upper(struct hutch_sandbox *sandbox, struct hutch_error *err)
 
 /* ---- a second one ---------------------------------------------------------------------------- */
 
-int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
-                struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
+int derive_fork(struct hutch_sandbox *sandbox, struct hutch_spec *spec, const char *name,
+                bool starts, struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
     struct home_record record;
-    struct hutch_spec *spec = NULL;
     if (derive_require_own_files(sandbox, err) < 0 || home_read(&sandbox->home, &record, err) < 0)
         return -(int)err->code;
     if (!record.on_disk)
@@ -128,13 +127,9 @@ int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
                           "sandbox '%s' has its files in memory and cannot be forked; make it as "
                           "root, with a disk of more than 256m",
                           sandbox->home.name);
-    if (sandbox_spec(sandbox, &spec, err) < 0)
+    if (hutch_spec_rename(spec, name, err) < 0)
         return -(int)err->code;
-    int status = hutch_spec_rename(spec, name, err);
-    if (status == 0)
-        status = lifecycle_derive(spec, &record, starts, ret_sandbox, err);
-    hutch_spec_free(spec);
-    return status;
+    return lifecycle_derive(spec, &record, starts, ret_sandbox, err);
 }
 
 /* ---- what it has changed --------------------------------------------------------------------- */

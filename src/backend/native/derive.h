@@ -7,10 +7,10 @@
 #include "hutch/sandbox.h"
 #include "util/strlist.h"
 
-/* The second one has the same spec and the same files; with starts it runs, without it is kept
- * stopped. name NULL: one is made up. */
-int derive_fork(struct hutch_sandbox *sandbox, const char *name, bool starts,
-                struct hutch_sandbox **ret_sandbox, struct hutch_error *err);
+/* The second one has this spec, which gets its name, and the same files; with starts it runs,
+ * without it is kept stopped. name NULL: one is made up. */
+int derive_fork(struct hutch_sandbox *sandbox, struct hutch_spec *spec, const char *name,
+                bool starts, struct hutch_sandbox **ret_sandbox, struct hutch_error *err);
 
 /* Refuses a sandbox whose files an engine keeps. */
 int derive_require_own_files(struct hutch_sandbox *sandbox, struct hutch_error *err);

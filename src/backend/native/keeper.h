@@ -213,7 +213,7 @@ bool feed_wants_input(const struct feed *feed);
 void disk_look(struct keeper *keeper);
 
 /* artifacts.c: what /artifacts holds goes to the host directory. */
-int artifacts_open(const char *path, struct hutch_error *err);
+int artifacts_open(const struct hutch_spec *spec, struct hutch_error *err);
 int artifacts_collect(int source, int target, uint64_t max_bytes, uint64_t max_entries,
                       struct hutch_error *err);
 

@@ -40,7 +40,7 @@ static uint64_t wall_clock_us(void)
 /* ---- a spec for a longer life ---------------------------------------------------------------- */
 
 /* What depends on whoever calls is settled now: a later start happens somewhere else. */
-static int settle(struct hutch_spec *spec, struct hutch_error *err)
+int lifecycle_settle(struct hutch_spec *spec, struct hutch_error *err)
 {
     struct hutch_map env = {0};
     if (environment_asked(&env, spec, err) < 0) {
@@ -66,7 +66,7 @@ static int settle_backend(struct hutch_spec *spec, struct hutch_error *err)
     return hutch_spec_set(spec, "backend", backend, err);
 }
 
-int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
+int lifecycle_defaults(struct hutch_spec *spec, struct hutch_error *err)
 {
     if (settle_backend(spec, err) < 0)
         return -(int)err->code;
@@ -75,7 +75,7 @@ int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err)
         !hutch_backend_has_own_images(spec) &&
         hutch_spec_set(spec, "limits.disk", DEFAULT_DISK, err) < 0)
         return -(int)err->code;
-    return settle(spec, err);
+    return 0;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */

@@ -6,8 +6,10 @@
 #include "core/promise.h"
 #include "hutch/sandbox.h"
 
-/* Defaults of a longer life, and everything that depends on the caller settled. */
-int lifecycle_complete(struct hutch_spec *spec, struct hutch_error *err);
+/* The defaults of a longer life. */
+int lifecycle_defaults(struct hutch_spec *spec, struct hutch_error *err);
+/* Everything that depends on the caller is settled. */
+int lifecycle_settle(struct hutch_spec *spec, struct hutch_error *err);
 int lifecycle_create(struct hutch_spec *spec, hutch_promise_set missing,
                      struct hutch_sandbox **ret_sandbox, struct hutch_error *err);
 /* One with the files of another. */

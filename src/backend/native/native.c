@@ -66,7 +66,7 @@ static int run_steps(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_spec *spec = keeper->spec;
     if (spec->artifacts) {
-        keeper->artifacts_target = artifacts_open(spec->artifacts, err);
+        keeper->artifacts_target = artifacts_open(spec, err);
         if (keeper->artifacts_target < 0)
             return -(int)err->code;
     }

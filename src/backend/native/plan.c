@@ -400,6 +400,7 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
 {
     const struct hutch_spec *spec = input->spec;
     plan->blob = (struct hutch_buf)HUTCH_BUF(BLOB_CEILING);
+    plan->is_confined = spec->policy.hash != NULL;
     plan->header = (struct init_plan){
         .writable_tree = -1, .lower_tree = -1, .keeps_writable = input->keeps_writable};
     hutch_buf_append(&plan->blob, &plan->header, sizeof(plan->header));

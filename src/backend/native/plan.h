@@ -39,6 +39,7 @@ struct plan {
                                  marked failed */
     struct init_plan header;
     struct hutch_buf blob;
+    bool is_confined; /* a policy has allowed the spec's paths as they are: no link may lead on */
 };
 
 struct plan_input {

@@ -5,6 +5,7 @@
 
 #include "backend/native/home.h"
 #include "backend/native/wire.h"
+#include "core/spec.h"
 #include "hutch/sandbox.h"
 
 struct hutch_sandbox {
@@ -13,6 +14,7 @@ struct hutch_sandbox {
     int socket;       /* to its keeper; negative: not connected */
     int null;         /* /dev/null for commands that read nothing; negative: not needed yet */
     bool is_silent;   /* the last question was not answered in time */
+    struct hutch_asker asker;
     bool owes_answer; /* and was sent: its answer comes before any other on this connection */
 };
 

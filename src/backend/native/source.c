@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/mount.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,14 @@ static int fail_open(const char *path, struct hutch_error *err)
     return hutch_fail_errno(err, errno, "open '%.300s'", path);
 }
 
+int source_fail_link(const char *path, struct hutch_error *err)
+{
+    return hutch_fail(err, HUTCH_E_PERMISSION, ELOOP,
+                      "'%.300s' has become a link since the policy allowed it, so nothing goes "
+                      "there",
+                      path);
+}
+
 int source_check(const char *path, struct stat *ret_info, struct hutch_error *err)
 {
     struct stat info;
@@ -143,7 +152,35 @@ int source_check(const char *path, struct stat *ret_info, struct hutch_error *er
     return 0;
 }
 
-static int open_one(struct plan_tree *tree, bool privileged, struct hutch_error *err)
+int source_open_resolved(const char *path, int flags)
+{
+    const struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_NO_SYMLINKS};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+/* A path that a policy has allowed is a path without links. */
+static int open_confined(const struct plan_tree *tree, bool privileged, unsigned flags)
+{
+    int fd = source_open_resolved(tree->path, O_PATH | O_CLOEXEC);
+    if (fd < 0 || !privileged)
+        return fd;
+    hutch_autofd int place = fd;
+    return (int)syscall(SYS_open_tree, place, "", flags | AT_EMPTY_PATH);
+}
+
+static int open_path(const struct plan_tree *tree, bool privileged, bool is_confined,
+                     unsigned flags)
+{
+    bool is_asked_for = tree->ids == PLAN_IDS_OWNER || tree->ids == PLAN_IDS_ROOTFS;
+    if (is_confined && is_asked_for)
+        return open_confined(tree, privileged, flags);
+    if (privileged)
+        return (int)syscall(SYS_open_tree, AT_FDCWD, tree->path, flags);
+    return open(tree->path, O_PATH | O_CLOEXEC);
+}
+
+static int open_one(struct plan_tree *tree, bool privileged, bool is_confined,
+                    struct hutch_error *err)
 {
     hutch_autofd int fd = HUTCH_NO_FD;
     unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
@@ -155,12 +192,12 @@ static int open_one(struct plan_tree *tree, bool privileged, struct hutch_error 
     }
     if (tree->given >= 0)
         fd = (int)syscall(SYS_open_tree, tree->given, "", flags | AT_EMPTY_PATH);
-    else if (privileged)
-        fd = (int)syscall(SYS_open_tree, AT_FDCWD, tree->path, flags);
     else
-        fd = open(tree->path, O_PATH | O_CLOEXEC);
+        fd = open_path(tree, privileged, is_confined, flags);
     if (fd < 0 && tree->optional)
         return 0;
+    if (fd < 0 && is_confined && errno == ELOOP)
+        return source_fail_link(tree->path, err);
     if (fd < 0)
         return fail_open(tree->path ? tree->path : "the quota pool", err);
     if (check_source(tree, fd, err) < 0)
@@ -175,7 +212,7 @@ static int open_one(struct plan_tree *tree, bool privileged, struct hutch_error 
 int source_open_all(struct plan *plan, bool privileged, struct hutch_error *err)
 {
     for (size_t i = 0; i < plan->tree_count; i++)
-        if (open_one(&plan->trees[i], privileged, err) < 0)
+        if (open_one(&plan->trees[i], privileged, plan->is_confined, err) < 0)
             return -(int)err->code;
     return 0;
 }

@@ -16,4 +16,9 @@ int source_map_owners(struct plan *plan, const struct identity *identity, int sa
 /* May it enter a sandbox by its path, mounted by somebody else with all that is mounted below? */
 int source_check(const char *path, struct stat *ret_info, struct hutch_error *err);
 
+/* A path that a policy has allowed: the descriptor, or -1 with errno, ELOOP where there is a link
+ * on the way now. */
+int source_open_resolved(const char *path, int flags);
+int source_fail_link(const char *path, struct hutch_error *err);
+
 #endif

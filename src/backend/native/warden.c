@@ -75,7 +75,7 @@ static int check_artifacts(const struct hutch_spec *spec, struct hutch_error *er
 {
     if (!spec->artifacts)
         return 0;
-    hutch_autofd int target = artifacts_open(spec->artifacts, err);
+    hutch_autofd int target = artifacts_open(spec, err);
     return target < 0 ? -(int)err->code : 0;
 }
 

@@ -50,7 +50,7 @@ static void bring_artifacts(struct warden *warden)
     const struct hutch_spec *spec = warden->spec;
     if (warden->keeper->artifacts < 0)
         return;
-    hutch_autofd int target = artifacts_open(spec->artifacts, &ignored);
+    hutch_autofd int target = artifacts_open(spec, &ignored);
     if (target >= 0)
         (void)!artifacts_collect(warden->keeper->artifacts, target, hutch_spec_disk_bytes(spec),
                                  spec->limits.inodes, &ignored);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "libhutch/decision.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/field.h"
+
+int decision_begin(struct decision *decision, const char *verb, const struct hutch_asker *asker,
+                   struct hutch_error *err)
+{
+    const struct policy_subject subject = {.tenant = asker->tenant, .uid = getuid()};
+    decision->verb = verb;
+    decision->by_uid = !asker->tenant;
+    if (asker->policy)
+        decision->set = policy_now(asker->policy);
+    else if (policy_set_load(NULL, &decision->set, err) < 0)
+        return -(int)err->code;
+    if (decision->set)
+        return policy_view_init(&decision->view, decision->set->files, &subject, err);
+    if (!asker->tenant)
+        return 0;
+    return hutch_fail(err, HUTCH_E_PERMISSION, 0, "no policy has a tenant '%.80s'", asker->tenant);
+}
+
+void decision_done(struct decision *decision)
+{
+    decision_unclaim(decision);
+    hutch_spec_over_done(&decision->over);
+    hutch_strlist_done(&decision->told);
+    policy_set_release(decision->set);
+    decision->set = NULL;
+}
+
+int decision_make(struct decision *decision, const struct hutch_spec *spec, uint64_t asked,
+                  enum hutch_use use, const struct hutch_spec **ret_spec, struct hutch_error *err)
+{
+    *ret_spec = spec;
+    if (!decision->set)
+        return 0;
+    hutch_spec_over_done(&decision->over);
+    hutch_spec_over_init(&decision->over, spec);
+    const struct policy_request request = {&decision->over, asked, use, &decision->told};
+    if (use != HUTCH_USE_UPDATE && decision_paths(&decision->over, err) < 0)
+        return -(int)err->code;
+    if (policy_decide(&decision->view, &request, err) < 0)
+        return -(int)err->code;
+    *ret_spec = &decision->over.spec;
+    return 0;
+}
+
+int decision_sign(struct decision *decision, struct hutch_error *err)
+{
+    const char *tenant = decision->view.tenant;
+    if (!decision->set)
+        return 0;
+    if (hutch_spec_over_text(&decision->over, "policy.hash", decision->set->hash, err) < 0)
+        return -(int)err->code;
+    return tenant ? hutch_spec_over_text(&decision->over, "policy.tenant", tenant, err) : 0;
+}
+
+void decision_commit(struct decision *decision, struct hutch_spec *spec)
+{
+    if (decision->set)
+        hutch_spec_over_commit(&decision->over, spec);
+}
