@@ -2,6 +2,7 @@
 #ifndef HUTCH_HUTCH_H
 #define HUTCH_HUTCH_H
 
+#include "hutch/egress.h"
 #include "hutch/error.h"
 #include "hutch/host.h"
 #include "hutch/policy.h"

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hutch/egress.h"
 #include "hutch/error.h"
 
 #ifdef __cplusplus
@@ -70,7 +71,8 @@ struct hutch_result {
     const char *writable_layer; /* "memory" or "disk": what holds the files the command writes */
     const char *const *missing; /* NULL-terminated: promises this host could not keep, each allowed
                                    by the caller */
-    struct hutch_error error;   /* why it could not be set up, or why not all artifacts came out */
+    const struct hutch_egress *egress; /* NULL without egress */
+    struct hutch_error error; /* why it could not be set up, or why not all artifacts came out */
 };
 
 HUTCH_API void hutch_result_free(struct hutch_result *result);

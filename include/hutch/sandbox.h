@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hutch/egress.h"
 #include "hutch/error.h"
 #include "hutch/result.h"
 #include "hutch/run.h"
@@ -243,10 +244,16 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_resume(struct hutch_sandbox *sandbo
 /* Removes it and everything it holds; one that runs only with force. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_remove(struct hutch_sandbox *sandbox, bool force,
                                                     struct hutch_error *err);
-/* Changes limits of a living one, as hutch_spec_set() would; all of them or none. */
+/* Changes limits of a living one, or the hosts it may reach, as hutch_spec_set() would; all of them
+ * or none. The first host of a list takes the place of those before. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_update(struct hutch_sandbox *sandbox, size_t count,
                                                     const char *const *fields,
                                                     const char *const *texts,
+                                                    struct hutch_error *err);
+
+/* What has gone out of it and what has not, since it was made; also of one that is stopped. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_egress(struct hutch_sandbox *sandbox,
+                                                    struct hutch_egress **ret_egress,
                                                     struct hutch_error *err);
 
 /* A figure or a limit that is not known, or not enforced, on this host. */

@@ -38,6 +38,7 @@ extern const struct cli_verb cli_verb_create;
 extern const struct cli_verb cli_verb_fork;
 extern const struct cli_verb cli_verb_snapshot;
 extern const struct cli_verb cli_verb_diff;
+extern const struct cli_verb cli_verb_egress;
 extern const struct cli_verb cli_verb_apply;
 extern const struct cli_verb cli_verb_exec;
 extern const struct cli_verb cli_verb_shell;

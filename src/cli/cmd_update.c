@@ -83,7 +83,7 @@ static int cmd_update(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_verb_update = {
     .name = "update",
     .group = "Life of a sandbox",
-    .summary = "Change the limits of a living sandbox",
+    .summary = "Change the limits of a living sandbox, and what it may reach",
     .usage = "NAME... [FLAG]...",
     .fields = HUTCH_USE_UPDATE,
     .run = cmd_update,

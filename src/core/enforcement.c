@@ -18,7 +18,7 @@ static const struct hutch_enforcement rows[] = {
       [HUTCH_PROMISE_CPUS] = "root, or with a cgroup of one's own", [HUTCH_PROMISE_PIDS] = ALWAYS,
       [HUTCH_PROMISE_DISK] = "in memory; on disk for root, in a quota pool",
       [HUTCH_PROMISE_INODES] = "in memory; on disk in a pool of ext4 with project quotas",
-      [HUTCH_PROMISE_GROUPS] = "root, or with newuidmap"}},
+      [HUTCH_PROMISE_GROUPS] = "root, or with newuidmap", [HUTCH_PROMISE_EGRESS] = ALWAYS}},
     {"docker",
      {BY_KEEPER, [HUTCH_PROMISE_MEMORY] = "an engine that limits memory and swap",
       [HUTCH_PROMISE_CPUS] = "an engine that limits processor time",

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/egress_report.h"
 #include "util/json_out.h"
 #include "util/own.h"
 
@@ -41,6 +42,7 @@ void hutch_result_free(struct hutch_result *result)
         return;
     for (size_t i = 0; i < HUTCH_COUNT(owned->data); i++)
         free(owned->data[i]);
+    hutch_egress_free(owned->egress);
     free(owned);
 }
 
@@ -255,8 +257,9 @@ static int write_result(struct hutch_json_out *out, const struct hutch_result *r
     write_usage(out, &result->usage);
     write_isolation(out, result);
     hutch_json_bool(out, "held_pipes", result->held_pipes);
-    hutch_json_open(out, "egress_denied", '[');
-    hutch_json_close(out, ']');
+    hutch_egress_report_denials(out, "egress_denied", result->egress);
+    if (result->egress)
+        hutch_egress_report(out, "egress", result->egress);
     write_error(out, &result->error);
     hutch_json_close(out, '}');
     return 0;
@@ -267,7 +270,8 @@ int hutch_result_to_json(const struct hutch_result *result, char **ret_json, siz
 {
     /* A byte becomes six at most ("\u001b"); everything else is small. */
     size_t kept = result->out.length + result->err.length + result->both.length;
-    hutch_cleanup(hutch_buf_done) struct hutch_buf buf = HUTCH_BUF(6 * kept + (64u << 10));
+    size_t told = hutch_egress_report_ceiling(result->egress);
+    hutch_cleanup(hutch_buf_done) struct hutch_buf buf = HUTCH_BUF(6 * kept + told + (64u << 10));
     struct hutch_json_out out = {&buf, false};
     int r = write_result(&out, result, err);
     return r < 0 ? r : hutch_buf_take(&buf, ret_json, ret_length, err);

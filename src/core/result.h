@@ -11,6 +11,7 @@ struct hutch_result_owned {
     struct hutch_result result;
     char *data[3]; /* behind out, err and both */
     const char *missing[HUTCH_PROMISE_COUNT + 1];
+    struct hutch_egress *egress;
 };
 
 struct hutch_result_owned *hutch_result_new(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directories, files and symlinks of the plan. What is there already stays as it is, so nothing
- * half made may be left: whoever tried again would take it for whole. */
+ * half made may be left: whoever tried again would take it for whole. Unless a step replaces it. */
 #include "init/init.h"
 
 #include <fcntl.h>
@@ -37,6 +37,8 @@ static int make_directory(int parent, const char *name, const struct init_step *
 
 static int make_file(int parent, const char *name, const struct init_step *step, const char *text)
 {
+    if (step->flags & INIT_STEP_REPLACE && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
+        return -1;
     int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->mode);
     if (fd < 0)
         return errno == EEXIST ? 0 : -1;

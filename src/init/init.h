@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "init/network.h"
 #include "init/protocol.h"
 
 /* Where a stage failed. Functions return 0, or -1 with errno set; the stage and step say which. */
@@ -54,6 +55,7 @@ struct sandbox {
     int whole;           /* the root and every mount in it, when it is handed over; -1: none */
     uint32_t steps_done; /* of the plan, by layer_prepare */
     struct parent parent;
+    struct network network;
     struct failure failure;
 };
 

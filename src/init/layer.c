@@ -86,7 +86,7 @@ static int add_entry(const struct pair *at, const char *name, const struct init_
                      const char *text)
 {
     struct stat info;
-    if (at->lower >= 0) {
+    if (at->lower >= 0 && !(step->flags & INIT_STEP_REPLACE)) { /* it hides what is below */
         if (fstatat(at->lower, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
             return is_kept(step, info.st_mode) ? 0 : -1;
         if (errno != ENOENT)

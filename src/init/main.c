@@ -148,6 +148,16 @@ static int add_trees(struct init *init)
     return 0;
 }
 
+static int take_plant(struct init *init)
+{
+    if (init->received.fd_count < 1) {
+        errno = EPROTO;
+        return -1;
+    }
+    init->box.network.plant = init->received.fds[--init->received.fd_count];
+    return 0;
+}
+
 static int handle_setup(struct init *init)
 {
     struct failure failure = {.stage = INIT_STAGE_PROTOCOL};
@@ -158,13 +168,16 @@ static int handle_setup(struct init *init)
         failure.stage = INIT_STAGE_IDENTITY;
         return failure_send(&failure);
     }
-    if (add_trees(init) < 0)
+    if ((plan->has_egress && take_plant(init) < 0) || add_trees(init) < 0)
         return failure_send(&failure);
     if (sandbox_build(&init->box, plan) < 0)
         return failure_send(&init->box.failure);
     init->is_run = plan->is_run;
     if (init->is_run)
         return 0;
+    failure.stage = INIT_STAGE_PLANT;
+    if (plant_wait(&init->box.network) < 0)
+        return failure_send(&failure);
     struct init_message ready = {.type = INIT_READY};
     int handles[3];
     int status = message_send(&ready, handles, list_handles(&init->box, handles));
@@ -203,6 +216,8 @@ static int keep_few_capabilities(const struct init *init, bool one_shot)
                               1u << CAP_SETUID | 1u << CAP_SETGID;
         kept[0].permitted |= kept[0].inheritable;
     }
+    if (init->box.network.plant >= 0) /* for the gateway's sockets at ports below 1024 */
+        kept[0].permitted |= 1u << CAP_NET_BIND_SERVICE;
     kept[0].effective = kept[0].permitted;
     return (int)syscall(SYS_capset, &header, kept);
 }
@@ -252,6 +267,9 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
     stdio->group_count = spawn->group_count;
     if (spawn->program)
         stdio->program = init->received.fds[count - 1];
+    failure->stage = INIT_STAGE_PLANT;
+    if (plant_wait(&init->box.network) < 0)
+        return -1;
     failure->stage = INIT_STAGE_CAPABILITIES;
     if (!init->is_confined && keep_few_capabilities(init, spawn->one_shot) < 0)
         return -1;
@@ -487,10 +505,12 @@ static int keep_only_socket(void)
 /* Until there is nobody who gives orders. */
 static int serve(struct init *init, int children)
 {
-    struct pollfd watched[2] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
-                                {.fd = children, .events = POLLIN}};
+    struct network *network = &init->box.network;
     for (;;) {
-        if (poll(watched, 2, init->has_doomed ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
+        struct pollfd watched[3] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
+                                    {.fd = children, .events = POLLIN},
+                                    {.fd = network->plant, .events = POLLIN}};
+        if (poll(watched, 3, init->has_doomed ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
             return 1;
         bool has_ended = watched[1].revents & POLLIN;
         if (has_ended) {
@@ -503,6 +523,8 @@ static int serve(struct init *init, int children)
             return 0;
         if (watched[0].revents && serve_message(init) < 0)
             return 0;
+        if (watched[2].revents && plant_serve(network) < 0)
+            network->plant = -1;
     }
 }
 
@@ -517,7 +539,7 @@ int main(int argc, char **argv)
 {
     static struct init init; /* zeroed, too large for comfort on the stack */
     init.box.kept = init.box.artifacts = init.box.whole = init.box.parent.fd = -1;
-    init.outputs[0] = init.outputs[1] = -1;
+    init.outputs[0] = init.outputs[1] = init.box.network.plant = -1;
     prctl(PR_SET_NAME, "hutch-init");
     reset_signals();
     umask(0); /* the plan's modes are meant as they are */

@@ -50,7 +50,9 @@ struct plant_reply {
  * names get their addresses; all of them are local to it. */
 #define PLANT_SERVER_4 "198.18.0.1"
 #define PLANT_SERVER_6 "fd68:7574:6368::1"
-#define PLANT_NETWORK_4 "198.18.0.0"       /* /15 */
-#define PLANT_NETWORK_6 "fd68:7574:6368::" /* /64; the last 32 bits are those of the IPv4 twin */
+#define PLANT_NETWORK_4 "198.18.0.0"
+#define PLANT_PREFIX_4 15
+#define PLANT_NETWORK_6 "fd68:7574:6368::" /* the last 32 bits are those of the IPv4 twin */
+#define PLANT_PREFIX_6 64
 
 #endif

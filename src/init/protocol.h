@@ -68,6 +68,8 @@ enum init_stage {
     INIT_STAGE_PIVOT,
     INIT_STAGE_HOSTNAME,
     INIT_STAGE_LOOPBACK,
+    INIT_STAGE_NETWORK,
+    INIT_STAGE_PLANT,
     INIT_STAGE_CGROUP,
     INIT_STAGE_TERMINAL,
     INIT_STAGE_FORK,
@@ -112,6 +114,7 @@ struct init_step {
 
 #define INIT_STEP_OPTIONAL 1u /* a failure is not an error */
 #define INIT_STEP_INSIDE 4u   /* symlinks on the way are followed, as seen from inside */
+#define INIT_STEP_REPLACE 8u  /* of a file: whatever has its name goes */
 #define INIT_STEP_USER 2u     /* the path is the user's choice: no symlink on the way */
 
 /* A tree comes either as a descriptor (the keeper is privileged and has cloned it) or as a path
@@ -148,6 +151,7 @@ struct init_plan {
     uint32_t hands_over;  /* do not live in the tree: send it back whole, for the container of an
                              engine */
     uint32_t is_run;      /* a command will follow at once: no READY */
+    uint32_t has_egress; /* the message's last descriptor is the way to the gateway: init/plant.h */
 };
 
 struct init_rlimit {

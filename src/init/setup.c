@@ -2,11 +2,7 @@
 /* Builds the sandbox's file tree from the plan: grab the host's trees while they are still in
  * sight, make the writable layer, put the root together on top of it, and leave the old root for
  * good. */
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,17 +190,6 @@ static int leave_old_root(struct sandbox *box)
     return 0;
 }
 
-static int raise_loopback(void)
-{
-    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    int status = ioctl(fd, SIOCSIFFLAGS, &request);
-    close(fd);
-    return status;
-}
-
 static int apply_steps(struct sandbox *box, const struct init_plan *plan)
 {
     const struct init_step *steps = blob_at(plan, plan->steps);
@@ -238,7 +223,7 @@ int sandbox_build(struct sandbox *box, const struct init_plan *plan)
     const char *hostname = blob_at(plan, plan->hostname);
     if (sethostname(hostname, strlen(hostname)) < 0)
         return fail(box, INIT_STAGE_HOSTNAME);
-    if (raise_loopback() < 0)
-        return fail(box, INIT_STAGE_LOOPBACK);
-    return 0;
+    if (plan->has_egress)
+        return network_raise(&box->network) < 0 ? fail(box, INIT_STAGE_NETWORK) : 0;
+    return network_raise_loopback() < 0 ? fail(box, INIT_STAGE_LOOPBACK) : 0;
 }

@@ -14,11 +14,13 @@
 #include "backend/native/client.h"
 #include "backend/native/copy.h"
 #include "backend/native/derive.h"
+#include "backend/native/gateway.h"
 #include "backend/native/lifecycle.h"
 #include "backend/native/question.h"
 #include "backend/native/sandbox.h"
 #include "backend/native/warden.h"
 #include "core/check.h"
+#include "core/egress_report.h"
 #include "core/isolation.h"
 #include "core/spec.h"
 #include "hutch/hutch.h"
@@ -550,6 +552,7 @@ int hutch_sandbox_to_json(struct hutch_sandbox *sandbox, char **ret_json, struct
     struct hutch_spec *spec = NULL;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     hutch_autofree char *whole = NULL;
+    struct hutch_egress *egress = NULL;
     OR_SCRATCH(err);
     if (hutch_sandbox_info(sandbox, &info, err) < 0)
         return -(int)err->code;
@@ -576,6 +579,11 @@ int hutch_sandbox_to_json(struct hutch_sandbox *sandbox, char **ret_json, struct
     hutch_json_string(&out, "isolation", level);
     if (has_stats)
         write_stats(&out, &stats);
+    if (egress_table_look(sandbox->home.dir, &egress, &ignored) == 0 && egress) {
+        hutch_egress_report(&out, "egress", egress);
+        hutch_egress_report_denials(&out, "egress_denied", egress);
+        hutch_egress_free(egress);
+    }
     hutch_json_raw(&out, "spec", whole);
     hutch_json_close(&out, '}');
     return hutch_buf_take(&buf, ret_json, NULL, err);

@@ -2,15 +2,35 @@
 #ifndef HUTCH_NATIVE_CLONE_H
 #define HUTCH_NATIVE_CLONE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Clones a child with these namespaces that does nothing but execute program_fd with socket_fd as
  * its descriptor 3 and an empty environment. The child borrows this process's memory until then
  * (vfork), so it is as cheap and as safe in a large threaded program as in a small one. into_cgroup
- * is a v2 group's directory or negative. Returns the pid, or -1 with errno. */
-pid_t clone_and_execute(uint64_t namespaces, int into_cgroup, int program_fd, int socket_fd,
-                        int *ret_pidfd);
+ * is a v2 group's directory or negative. makes_network: it gets the capabilities for that too.
+ * Returns the pid, or -1 with errno. */
+pid_t clone_and_execute(uint64_t namespaces, bool makes_network, int into_cgroup, int program_fd,
+                        int socket_fd, int *ret_pidfd);
+
+#define CLONE_FIRST_FD 3
+#define CLONE_FDS 3
+
+/* A process beside this one that has nothing of it but some descriptors. */
+struct clone_servant {
+    const char *name;
+    int program;        /* these are above all numbers that they will have */
+    int fds[CLONE_FDS]; /* from CLONE_FIRST_FD on; the first is 0, 1 and 2 as well */
+    bool changes_ids;   /* to these, without any group; for root */
+    uint32_t uid;
+    uint32_t gid;
+    uint64_t file_bytes; /* no file that it writes may be larger */
+};
+
+/* It dies with this thread. It begins with all signals blocked and an empty environment; it cannot
+ * gain privileges and leaves no core behind. Returns the pid, or -1 with errno. */
+pid_t clone_servant(const struct clone_servant *servant, int *ret_pidfd);
 
 /* A child in a new user namespace that waits to be killed. Returns the pid, or -1 with errno. */
 pid_t clone_namespace_holder(void);

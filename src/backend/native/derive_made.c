@@ -48,8 +48,11 @@ int derive_made_files(const struct hutch_spec *spec, const struct image_use *ima
     struct plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
         return hutch_fail_nomem(err);
-    struct plan_input input = {
-        .spec = spec, .image = image, .identity = identity, .writable_fd = HUTCH_NO_FD};
+    struct plan_input input = {.spec = spec,
+                               .image = image,
+                               .identity = identity,
+                               .has_egress = hutch_spec_has_egress(spec),
+                               .writable_fd = HUTCH_NO_FD};
     int status = plan_build(plan, &input, err);
     if (status == 0)
         status = list_files(plan, upper, paths, err);

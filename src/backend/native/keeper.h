@@ -11,6 +11,7 @@
 #include "backend/container/engine.h"
 #include "backend/native/capture.h"
 #include "backend/native/cgroup.h"
+#include "backend/native/gateway.h"
 #include "backend/native/identity.h"
 #include "backend/native/plan.h"
 #include "backend/native/pool.h"
@@ -71,6 +72,7 @@ struct keeper {
     struct audit audit; /* of a run: where its life is noted */
     struct pool_dir pool;
     struct plan plan;
+    struct gateway gateway;
     struct init_rlimit rlimits[INIT_RLIMITS]; /* its own, once they have been read */
     bool has_rlimits;
     int core_pattern; /* the kernel's, read for each command: it may change */

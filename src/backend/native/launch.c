@@ -184,7 +184,7 @@ static int send_blob(const struct keeper *keeper, enum init_message_type type, u
 }
 
 /* The plan with its trees; those that one message has no room for go before it. */
-static int send_trees(const struct keeper *keeper, struct hutch_error *err)
+static int send_trees(struct keeper *keeper, struct hutch_error *err)
 {
     struct init_message message = {.type = INIT_FDS};
     int fds[INIT_MAX_FDS_PER_MESSAGE];
@@ -192,14 +192,18 @@ static int send_trees(const struct keeper *keeper, struct hutch_error *err)
     for (size_t i = 0; i < keeper->plan.tree_count; i++) {
         if (keeper->plan.trees[i].fd < 0)
             continue;
-        if (count == INIT_MAX_FDS_PER_MESSAGE - 1) {
+        if (count == INIT_MAX_FDS_PER_MESSAGE - 2) { /* a long blob and the gateway have one each */
             if (send_message(keeper, &message, NULL, fds, count, err) < 0)
                 return -(int)err->code;
             count = 0;
         }
         fds[count++] = keeper->plan.trees[i].fd;
     }
-    return send_blob(keeper, INIT_SETUP, 0, &keeper->plan.blob, fds, count, err);
+    if (keeper->gateway.is_wanted)
+        fds[count++] = keeper->gateway.plant_inside;
+    int status = send_blob(keeper, INIT_SETUP, 0, &keeper->plan.blob, fds, count, err);
+    hutch_fd_close(&keeper->gateway.plant_inside);
+    return status;
 }
 
 static int send_plan(struct keeper *keeper, struct hutch_error *err)
@@ -212,6 +216,7 @@ static int send_plan(struct keeper *keeper, struct hutch_error *err)
             return -(int)err->code;
     }
     keeper->plan.header.become_root = keeper->identity.map != IDENTITY_SINGLE;
+    keeper->plan.header.has_egress = keeper->gateway.is_wanted;
     keeper->plan.header.is_run = keeper->options && !keeper->plan.header.hands_over;
     if (plan_finish(&keeper->plan, keeper->privileged, err) < 0)
         return -(int)err->code;
@@ -396,7 +401,8 @@ static int start_init(struct keeper *keeper, int into_cgroup, struct hutch_error
     (void)close(ends[1]);
     if (theirs < 0)
         return hutch_fail_errno(err, errno, "duplicate a descriptor");
-    pid_t pid = clone_and_execute(NAMESPACES, into_cgroup, program, theirs, &keeper->pidfd);
+    pid_t pid = clone_and_execute(NAMESPACES, keeper->gateway.is_wanted, into_cgroup, program,
+                                  theirs, &keeper->pidfd);
     if (pid < 0)
         return fail_clone(errno, err);
     keeper->pid = pid;

@@ -136,6 +136,14 @@ int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struc
     result->isolation_level = hutch_spec_level(keeper->spec);
     result->writable_layer = keeper->is_on_disk || keeper->pool.dir >= 0 ? "disk" : "memory";
     hutch_result_set_missing(owned, keeper->missing);
+    if (keeper->gateway.is_wanted) { /* what it has told is final once it is gone */
+        gateway_end(&keeper->gateway);
+        if (egress_table_read(keeper->gateway.table, &owned->egress, err) < 0) {
+            hutch_result_free(result);
+            return -(int)err->code;
+        }
+        result->egress = owned->egress;
+    }
     *ret_result = result;
     return 0;
 }

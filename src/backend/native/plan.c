@@ -13,6 +13,7 @@
 
 #include "backend/native/blob.h"
 #include "backend/native/host_root.h"
+#include "init/plant.h"
 #include "util/own.h"
 
 #define INERT (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -278,6 +279,22 @@ static void plan_hosts(struct plan *plan, const char *hostname)
     add_text(plan, name, text);
 }
 
+/* Names are asked for where the gateway answers, whatever the root has had to say about it. A
+ * gateway that has just died is back before a question is repeated. */
+static void plan_resolver(struct plan *plan)
+{
+    struct init_step *file = add_step(plan, INIT_OP_FILE, "etc/resolv.conf");
+    file->mode = 0644;
+    file->flags = INIT_STEP_REPLACE;
+    add_text(plan, file, "nameserver " PLANT_SERVER_4 "\noptions timeout:1 attempts:3\n");
+    if (plan->header.lower_tree < 0)
+        return;
+    struct init_step *sources = add_step(plan, INIT_OP_FILE, "etc/nsswitch.conf");
+    sources->mode = 0644;
+    sources->flags = INIT_STEP_OPTIONAL;
+    add_text(plan, sources, "hosts: files dns\n");
+}
+
 static int plan_devices(struct plan *plan, struct hutch_error *err)
 {
     /* max: all instances together have kernel.pty.max, which one sandbox could use up */
@@ -412,6 +429,8 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
         return status;
     /* before the first mount: what comes first in a plan is cheap, see src/init/layer.c */
     plan_hosts(plan, spec->hostname);
+    if (input->has_egress)
+        plan_resolver(plan);
     plan_own_directories(plan, input);
     if (is_foreign)
         plan_fresh_dev(plan, input->writable_fd < 0 || input->writable_detached);

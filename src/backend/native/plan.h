@@ -47,6 +47,7 @@ struct plan_input {
     const struct image_use *image; /* NULL unless the spec names one */
     const struct identity *identity;
     bool privileged;
+    bool has_egress;
     int writable_fd;        /* directory of the quota pool; negative: a tmpfs */
     bool writable_kept;     /* it has the ids of the inside */
     bool writable_detached; /* it is what is left of a sandbox in memory */

@@ -70,6 +70,8 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     keeper->feed.target = keeper->core_pattern = HUTCH_NO_FD;
     keeper->feed.buffer = keeper->input;
     keeper->audit = (struct audit)AUDIT_INIT;
+    gateway_init(&keeper->gateway);
+    keeper->gateway.is_wanted = keeper->engine == &native_engine && hutch_spec_has_egress(spec);
     struct hutch_run_options none = HUTCH_RUN_OPTIONS_INIT;
     none.capture = false;
     if (!options)
@@ -104,6 +106,7 @@ const char *keeper_workdir(const struct keeper *keeper)
 void keeper_free(struct keeper *keeper)
 {
     keeper_end(keeper);
+    gateway_done(&keeper->gateway);
     keeper->engine->release(keeper);
     hutch_fd_close(&keeper->writable);
     hutch_fd_close(&keeper->memory_layer);
@@ -211,6 +214,7 @@ int keeper_plan(struct keeper *keeper, struct hutch_error *err)
                                .image = keeper->image,
                                .identity = &keeper->identity,
                                .privileged = keeper->privileged,
+                               .has_egress = keeper->gateway.is_wanted,
                                .writable_fd = keeper->memory_layer >= 0 ? keeper->memory_layer
                                                                         : keeper->pool.dir,
                                .writable_detached = keeper->memory_layer >= 0,
@@ -222,7 +226,8 @@ int keeper_plan(struct keeper *keeper, struct hutch_error *err)
 int keeper_build(struct keeper *keeper, struct hutch_error *err)
 {
     if (keeper_decide_identity(keeper, err) < 0 || keeper_put_on_record(keeper, err) < 0 ||
-        keeper_start(keeper, err) < 0 || keeper_plan(keeper, err) < 0)
+        keeper_start(keeper, err) < 0 || gateway_open(keeper, err) < 0 ||
+        keeper_plan(keeper, err) < 0)
         return -(int)err->code;
     return keeper_instruct(keeper, err);
 }

@@ -22,7 +22,7 @@ void client_answer(struct client *client, const struct wire_message *message)
         hutch_fd_close(&client->socket);
 }
 
-static void answer_ok(struct client *client)
+void client_answer_ok(struct client *client)
 {
     struct wire_message message = WIRE_MESSAGE_INIT;
     wire_begin(&message, "ok");
@@ -98,7 +98,7 @@ static int ask_signal(struct warden *warden, struct client *client, struct wire_
     else if (keeper_signal(warden->keeper, session->number, (int)number, err) < 0)
         return -(int)err->code;
     if (!wire_number(request, "quiet", 0))
-        answer_ok(client);
+        client_answer_ok(client);
     return 0;
 }
 
@@ -117,7 +117,7 @@ static int ask_pause(struct warden *warden, struct client *client, struct wire_m
     warden->record.state = HOME_PAUSED;
     if (home_write(&warden->home, &warden->record, err) < 0)
         return -(int)err->code;
-    answer_ok(client);
+    client_answer_ok(client);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static int ask_resume(struct warden *warden, struct client *client, struct wire_
                           warden->home.name);
     if (resume(warden, err) < 0)
         return -(int)err->code;
-    answer_ok(client);
+    client_answer_ok(client);
     return 0;
 }
 
@@ -294,42 +294,6 @@ static int ask_processes(struct warden *warden, struct client *client, struct wi
     return 0;
 }
 
-/* Limits that can change while it lives; the new spec is on disk before they do. */
-static int ask_update(struct warden *warden, struct client *client, struct wire_message *request,
-                      struct hutch_error *err)
-{
-    struct hutch_limits before = warden->spec->limits;
-    const char *field = NULL;
-    hutch_autofree char *json = NULL;
-    int status = 0;
-    while (status == 0 && (field = wire_next(request, "field", field))) {
-        const char *text = wire_next(request, "text", field);
-        if (!hutch_field_is_for(field, HUTCH_USE_UPDATE))
-            status = hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
-                                "%.80s cannot change while a sandbox lives; make a new one", field);
-        else
-            status = hutch_spec_set(warden->spec, field, text ? text : "", err);
-    }
-    if (status == 0)
-        status = warden->keeper->engine->set_limits(warden->keeper, &warden->spec->limits, err);
-    if (status == 0 && warden->keeper->pool.kind)
-        status = pool_set_limits(&warden->keeper->pool, hutch_spec_disk_bytes(warden->spec),
-                                 warden->spec->limits.inodes, err);
-    if (status == 0)
-        status = hutch_spec_to_json_set(warden->spec, &json, err);
-    if (status == 0)
-        status = home_write_spec(&warden->home, json, err);
-    if (status < 0) {
-        struct hutch_error ignored = HUTCH_ERROR_INIT;
-        warden->spec->limits = before;
-        (void)!warden->keeper->engine->set_limits(warden->keeper, &before, &ignored);
-        return status;
-    }
-    warden->idle_since_us = now_us();
-    answer_ok(client);
-    return 0;
-}
-
 /* For whoever may talk to us at all: a layer in memory has no other way in. */
 static int ask_layer(struct warden *warden, struct client *client, struct wire_message *request,
                      struct hutch_error *err)
@@ -377,7 +341,7 @@ static int ask_ping(struct warden *warden, struct client *client, struct wire_me
                     struct hutch_error *err)
 {
     (void)warden, (void)request, (void)err;
-    answer_ok(client);
+    client_answer_ok(client);
     return 0;
 }
 

@@ -62,12 +62,13 @@ static void reap(struct keeper *keeper)
 
 void keeper_end(struct keeper *keeper)
 {
-    if (keeper->pid <= 0)
-        return;
-    keeper_kill_all(keeper);
-    keeper->engine->await_end(keeper);
-    reap(keeper);
-    keeper->phase = PHASE_ENDED;
+    if (keeper->pid > 0) {
+        keeper_kill_all(keeper);
+        keeper->engine->await_end(keeper);
+        reap(keeper);
+        keeper->phase = PHASE_ENDED;
+    }
+    gateway_end(&keeper->gateway);
 }
 
 /* PID 1 says when: by the time its word is heard a short command may be over. */
@@ -136,8 +137,10 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
         keeper->ended_us = now_us();
         keeper->deadline_us = keeper->ended_us + DRAIN_US;
         keeper->others_left = message->others;
-        if (!keeper->others_left) /* final, and PID 1 is still busy with its own end */
+        if (!keeper->others_left) { /* final, and PID 1 is still busy with its own end */
+            gateway_release(&keeper->gateway);
             keeper_read_usage(keeper);
+        }
         disk_look(keeper);
         break;
     case INIT_FAILED:
@@ -213,7 +216,8 @@ enum watched {
     W_IN_TARGET,
     W_CANCEL,
     W_RESIZE,
-    W_COUNT
+    W_GATEWAY,
+    W_COUNT = W_GATEWAY + GATEWAY_FDS
 };
 
 /* PID 1 alone is left, and ends by itself: until then nothing needs to be looked at. What the
@@ -249,6 +253,7 @@ static void choose_watched(const struct keeper *keeper, struct pollfd *fds)
     if (!keeper->killed)
         fds[W_CANCEL] = (struct pollfd){keeper->options->cancel_fd, POLLIN, 0};
     fds[W_RESIZE] = (struct pollfd){keeper->options->resize_fd, POLLIN, 0};
+    gateway_watch(&keeper->gateway, fds + W_GATEWAY);
 }
 
 /* An open pipe that is only waiting for a slow reader of ours is not held by anybody inside. */
@@ -296,6 +301,8 @@ static uint64_t check_deadlines(struct keeper *keeper)
 {
     uint64_t own = check_own_deadlines(keeper);
     uint64_t end = keeper->engine->hasten_end(keeper);
+    uint64_t gateway = gateway_look(keeper);
+    own = gateway < own ? gateway : own;
     return end < own ? end : own;
 }
 
@@ -305,6 +312,17 @@ static bool is_drained(const struct keeper *keeper)
 {
     return keeper->phase == PHASE_DRAINING && !streams_open(keeper) &&
            !sink_is_full(&keeper->streams[0].sink) && !sink_is_full(&keeper->streams[1].sink);
+}
+
+/* Whatever becomes of a gateway, the command goes on; without one it would have no network. */
+static void hear_gateway(struct keeper *keeper, const struct pollfd *fds)
+{
+    struct hutch_error failure = HUTCH_ERROR_INIT;
+    uint32_t number = 0;
+    enum gateway_word word = gateway_hear(keeper, fds, &number, &failure);
+    if ((word == GATEWAY_REFUSED || word == GATEWAY_USELESS) && !keeper->has_failure &&
+        !keeper->gateway.has_served)
+        fail_setup(keeper, &failure);
 }
 
 static int serve(struct keeper *keeper, const struct pollfd *fds, struct hutch_error *err)
@@ -324,6 +342,8 @@ static int serve(struct keeper *keeper, const struct pollfd *fds, struct hutch_e
         resize_terminal(keeper);
     if (fds[W_CANCEL].revents)
         keeper_kill(keeper, HUTCH_REASON_CANCELLED);
+    if (fds[W_GATEWAY].revents || fds[W_GATEWAY + 1].revents)
+        hear_gateway(keeper, fds + W_GATEWAY);
     return 0;
 }
 

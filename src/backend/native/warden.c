@@ -125,6 +125,11 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     keeper->keeps_layer = warden->record.on_disk;
     keeper->has_layer = has_layer;
     keeper->missing = (hutch_promise_set)warden->record.missing;
+    if (keeper->gateway.is_wanted) {
+        keeper->gateway.table = egress_table_open(warden->home.dir, err);
+        if (keeper->gateway.table < 0)
+            return -(int)err->code;
+    }
     cgroup_probe(&keeper->layout);
     /* a child of ours has the same mark until it has executed, and while it is not dumpable an
      * ordinary user may not write its id maps */
@@ -221,6 +226,28 @@ static void hear_init(struct warden *warden)
         take_report(warden, &report, fds, fd_count);
 }
 
+/* Before the first command has begun there is no use in going on without one. */
+static void hear_gateway(struct warden *warden, const struct pollfd *fds)
+{
+    struct hutch_error failure = HUTCH_ERROR_INIT;
+    uint32_t number = 0;
+    switch (gateway_hear(warden->keeper, fds, &number, &failure)) {
+    case GATEWAY_NOTHING:
+        return;
+    case GATEWAY_DONE:
+        clients_hear_of_order(warden, number, NULL);
+        return;
+    case GATEWAY_REFUSED:
+    case GATEWAY_USELESS:
+        clients_hear_of_order(warden, number, &failure);
+        if (warden->creator < 0)
+            return;
+        warden->failure = failure;
+        warden->is_ending = true;
+        return;
+    }
+}
+
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 /* An image's own way to be told concerns its own command. */
@@ -299,6 +326,8 @@ static uint64_t look(struct warden *warden)
 {
     uint64_t next = sessions_look(warden);
     uint64_t life = warden_look_at_life(warden);
+    uint64_t gateway = gateway_look(warden->keeper);
+    next = gateway < next ? gateway : next;
     if (warden->is_stopping) {
         if (!has_running(warden) || now_us() >= warden->kill_at_us)
             warden->is_ending = true;
@@ -342,7 +371,14 @@ void warden_free_clients(struct warden *warden, bool all)
     }
 }
 
-enum fixed { FIXED_PID, FIXED_INIT, FIXED_LISTENER, FIXED_SIGNALS, FIXED_COUNT };
+enum fixed {
+    FIXED_PID,
+    FIXED_INIT,
+    FIXED_LISTENER,
+    FIXED_SIGNALS,
+    FIXED_GATEWAY,
+    FIXED_COUNT = FIXED_GATEWAY + GATEWAY_FDS
+};
 
 static size_t count_fds(const struct warden *warden)
 {
@@ -377,6 +413,8 @@ int warden_gather(struct warden *warden, size_t *ret_count)
                                       room ? POLLIN : POLLIN | POLLOUT, 0};
     fds[FIXED_LISTENER] = (struct pollfd){warden->listener, POLLIN, 0};
     fds[FIXED_SIGNALS] = (struct pollfd){warden->signals, POLLIN, 0};
+    static const struct gateway none;
+    gateway_watch(warden->keeper ? &warden->keeper->gateway : &none, fds + FIXED_GATEWAY);
     for (struct client *client = warden->clients; client; client = client->next)
         fds[at++] = (struct pollfd){client->socket, room ? POLLIN : 0, 0};
     for (struct session *session = warden->sessions; session; session = session->next)
@@ -405,6 +443,8 @@ static void dispatch(struct warden *warden)
         hear_init(warden);
     if (fds[FIXED_SIGNALS].revents)
         warden_take_signals(warden);
+    if (fds[FIXED_GATEWAY].revents || fds[FIXED_GATEWAY + 1].revents)
+        hear_gateway(warden, fds + FIXED_GATEWAY);
     if (fds[FIXED_PID].revents && !warden->is_ending) {
         warden->reason = "sandbox_died";
         warden->is_ending = true;

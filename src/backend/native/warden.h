@@ -80,6 +80,7 @@ struct client {
     bool waits_for_end; /* of the sandbox */
     uint32_t awaited;   /* the number of a command whose end it waits for; 0: of none */
     bool holds;         /* the sandbox is paused until it goes */
+    uint32_t order;     /* the gateway's that it waits for; 0: none */
 };
 
 /* Of recorded commands; see exec_logs.h. */
@@ -195,6 +196,14 @@ void client_drop(struct warden *warden, struct client *client);
 /* What was paused for it alone goes on. */
 void client_let_go(struct warden *warden, struct client *client);
 void client_answer(struct client *client, const struct wire_message *message);
+void client_answer_ok(struct client *client);
+
+/* update.c: what can change while it lives. */
+int ask_update(struct warden *warden, struct client *client, struct wire_message *request,
+               struct hutch_error *err);
+/* The gateway has carried an order out, or says why not. */
+void clients_hear_of_order(struct warden *warden, uint32_t number,
+                           const struct hutch_error *failure);
 
 /* freezer.c */
 int freezer_freeze(struct warden *warden, struct hutch_error *err);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sandbox's network: loopback, and with egress two more networks that are local to it, so that
+ * every address in them leads to a socket of the sandbox's own namespace or to nothing. There is no
+ * other device and no route that leads out. */
+#include "init/network.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "init/plant.h"
+
+#define LOOPBACK_INDEX 1 /* in every network namespace */
+
+int network_raise_loopback(void)
+{
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    int status = ioctl(fd, SIOCSIFFLAGS, &request);
+    close(fd);
+    return status;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Orders to the kernel, in one message. An order that fails is answered whether it asked for an
+ * answer or not; the last one asks. */
+struct batch {
+    _Alignas(NLMSG_ALIGNTO) char data[512];
+    size_t length;
+    uint32_t count;
+};
+
+static struct nlmsghdr *batch_add(struct batch *batch, uint16_t type, uint16_t flags,
+                                  const void *body, size_t length)
+{
+    struct nlmsghdr *order = (struct nlmsghdr *)(void *)(batch->data + batch->length);
+    order->nlmsg_len = NLMSG_LENGTH(length);
+    order->nlmsg_type = type;
+    order->nlmsg_flags = NLM_F_REQUEST | flags;
+    order->nlmsg_seq = ++batch->count;
+    memcpy(NLMSG_DATA(order), body, length);
+    batch->length += NLMSG_ALIGN(order->nlmsg_len);
+    return order;
+}
+
+static void batch_attribute(struct batch *batch, struct nlmsghdr *order, uint16_t type,
+                            const void *data, size_t length)
+{
+    struct rtattr *attribute = (struct rtattr *)(void *)(batch->data + batch->length);
+    attribute->rta_type = type;
+    attribute->rta_len = RTA_LENGTH(length);
+    memcpy(RTA_DATA(attribute), data, length);
+    batch->length += RTA_ALIGN(attribute->rta_len);
+    order->nlmsg_len = (uint32_t)(batch->data + batch->length - (char *)order);
+}
+
+/* The prefix of an IPv4 address on lo is local as a whole. */
+static void add_network_4(struct batch *batch)
+{
+    struct in_addr address;
+    struct ifaddrmsg body = {.ifa_family = AF_INET,
+                             .ifa_prefixlen = PLANT_PREFIX_4,
+                             .ifa_scope = RT_SCOPE_HOST,
+                             .ifa_index = LOOPBACK_INDEX};
+    (void)inet_pton(AF_INET, PLANT_SERVER_4, &address);
+    struct nlmsghdr *order =
+        batch_add(batch, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
+    batch_attribute(batch, order, IFA_LOCAL, &address, sizeof(address));
+}
+
+/* That of an IPv6 address is not: it takes a route. */
+static void add_network_6(struct batch *batch)
+{
+    struct in6_addr address;
+    const int index = LOOPBACK_INDEX;
+    struct ifaddrmsg body = {.ifa_family = AF_INET6,
+                             .ifa_prefixlen = 128,
+                             .ifa_flags = IFA_F_NODAD,
+                             .ifa_scope = RT_SCOPE_HOST,
+                             .ifa_index = LOOPBACK_INDEX};
+    struct rtmsg route = {.rtm_family = AF_INET6,
+                          .rtm_dst_len = PLANT_PREFIX_6,
+                          .rtm_table = RT_TABLE_LOCAL,
+                          .rtm_protocol = RTPROT_BOOT,
+                          .rtm_type = RTN_LOCAL};
+    (void)inet_pton(AF_INET6, PLANT_SERVER_6, &address);
+    struct nlmsghdr *order =
+        batch_add(batch, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
+    batch_attribute(batch, order, IFA_ADDRESS, &address, sizeof(address));
+    (void)inet_pton(AF_INET6, PLANT_NETWORK_6, &address);
+    order = batch_add(batch, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK, &route,
+                      sizeof(route));
+    batch_attribute(batch, order, RTA_DST, &address, sizeof(address));
+    batch_attribute(batch, order, RTA_OIF, &index, sizeof(index));
+}
+
+/* A kernel without IPv6 refuses the orders after the last that is needed, and nothing is lost. */
+static int read_answers(int fd, uint32_t needed, uint32_t last)
+{
+    for (;;) {
+        _Alignas(NLMSG_ALIGNTO) char data[1024];
+        ssize_t got = recv(fd, data, sizeof(data), 0);
+        const struct nlmsghdr *answer = (const struct nlmsghdr *)(const void *)data;
+        if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) ||
+            answer->nlmsg_type != NLMSG_ERROR) {
+            errno = got < 0 ? errno : EPROTO;
+            return -1;
+        }
+        const struct nlmsgerr *error = (const struct nlmsgerr *)NLMSG_DATA(answer);
+        if (error->error && answer->nlmsg_seq <= needed) {
+            errno = -error->error;
+            return -1;
+        }
+        if (answer->nlmsg_seq == last)
+            return 0;
+    }
+}
+
+static int add_networks(void)
+{
+    struct batch batch = {.length = 0};
+    const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    const struct ifinfomsg up = {
+        .ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (fd < 0)
+        return -1;
+    (void)batch_add(&batch, RTM_NEWLINK, 0, &up, sizeof(up));
+    add_network_4(&batch);
+    uint32_t needed = batch.count;
+    add_network_6(&batch);
+    int status = sendto(fd, batch.data, batch.length, 0, (const struct sockaddr *)&kernel,
+                        sizeof(kernel)) < 0
+                     ? -1
+                     : read_answers(fd, needed, batch.count);
+    close(fd);
+    return status;
+}
+
+/* ---- what nobody listens to ------------------------------------------------------------------ */
+
+#define DROP 0
+#define IP_TCP 6
+#define IP_UDP 17
+#define TCP_FLAGS_OF_INTEREST 0x12 /* SYN and ACK */
+#define TCP_SYN 0x02
+#define DNS_PORT 53
+
+/* Of IPv4, whose header may have options: offsets of the next one are relative to its end. */
+static struct sock_filter filter_4[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16), /* where to */
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfffe0000),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xc6120000, 0, 16),
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6), /* not the rest of one that came in pieces */
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 14, 0),
+    BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9), /* what it carries */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_UDP, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_TCP, 0, 10),
+    BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TCP_FLAGS_OF_INTEREST),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCP_SYN, 0, 7),
+    BPF_STMT(BPF_LD | BPF_H | BPF_IND, 0), /* no answer of the name server's */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 5, 0),
+    BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2), /* and no question to it */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 0, 2),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xc6120001, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, PLANT_TAP_BYTES),
+    BPF_STMT(BPF_RET | BPF_K, DROP),
+};
+
+static struct sock_filter filter_6[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 24), /* where to */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xfd687574, 0, 17),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 28),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x63680000, 0, 15),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6), /* what it carries */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_UDP, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_TCP, 0, 12),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 53),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TCP_FLAGS_OF_INTEREST),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCP_SYN, 0, 9),
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 40), /* no answer of the name server's */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 7, 0),
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 42), /* and no question to it */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 0, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 32),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 36),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, PLANT_TAP_BYTES),
+    BPF_STMT(BPF_RET | BPF_K, DROP),
+};
+
+/* By protocol and not for all of them: so it sees each packet once, and what it does not want is
+ * never copied. It sees nothing before it is bound, and then the filter is there. */
+static int open_tap(uint16_t protocol, struct sock_filter *filter, size_t length)
+{
+    const struct sock_fprog program = {.len = (unsigned short)length, .filter = filter};
+    const struct sockaddr_ll lo = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = LOOPBACK_INDEX};
+    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0 &&
+        bind(fd, (const struct sockaddr *)&lo, sizeof(lo)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int network_raise(struct network *network)
+{
+    if (add_networks() < 0)
+        return -1;
+    network->taps[0] = open_tap(ETH_P_IP, filter_4, sizeof(filter_4) / sizeof(filter_4[0]));
+    network->taps[1] = open_tap(ETH_P_IPV6, filter_6, sizeof(filter_6) / sizeof(filter_6[0]));
+    return 0;
+}
