@@ -124,6 +124,8 @@
       "Tenant of the policy whose the sandbox is; the policy gives it.")                           \
     X(DIGEST, OPERATOR, policy.hash, "policy.hash", 0, 0, NULL, NULL, 0, false, "DIGEST",          \
       "What the policy was when the sandbox was allowed; the policy gives it.")                    \
+    X(NAME, OPERATOR, policy.audit, "policy.audit", 0, 0, NULL, NULL, 0, false, "HOW",             \
+      "How much of it is recorded: digest, for sums of command lines, or off; the policy gives it.") \
     X(DURATION_OR_NONE, STAYS_LIVE, ttl_ms, "ttl", 1, 3650 * DAY_MS, "none", "ttl", 0, false,      \
       "DURATION",                                                                                  \
       "Time after its creation at which a sandbox that stays is removed.")                         \

@@ -47,6 +47,11 @@ bool hutch_spec_has_egress(const struct hutch_spec *spec)
     return spec->egress.count || hutch_spec_is_set(spec, "egress");
 }
 
+bool hutch_spec_audit_is(const struct hutch_spec *spec, const char *how)
+{
+    return spec->policy.audit && !strcmp(spec->policy.audit, how);
+}
+
 int hutch_spec_rename(struct hutch_spec *spec, const char *name, struct hutch_error *err)
 {
     free(spec->name);

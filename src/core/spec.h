@@ -94,6 +94,7 @@ struct hutch_asker {
 struct hutch_decided {
     char *tenant; /* NULL: none */
     char *hash;   /* NULL: there is no policy */
+    char *audit;  /* NULL: everything is recorded; "digest": of command lines the sum; "off" */
 };
 
 struct hutch_spec {
@@ -136,6 +137,8 @@ HUTCH_MUST_CHECK int hutch_spec_check_use(const struct hutch_spec *spec, enum hu
                                           struct hutch_error *err);
 HUTCH_MUST_CHECK int hutch_spec_check(const struct hutch_spec *spec, bool needs_command,
                                       struct hutch_error *err);
+
+bool hutch_spec_audit_is(const struct hutch_spec *spec, const char *how);
 
 /* Was this field asked for, rather than left at its default? */
 bool hutch_spec_is_set(const struct hutch_spec *spec, const char *field);

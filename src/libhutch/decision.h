@@ -15,6 +15,7 @@ struct decision {
     struct policy_set *set; /* NULL: there is no policy */
     struct policy_view view;
     bool by_uid;
+    bool is_noted;               /* what was made smaller is on record */
     struct hutch_spec_over over; /* of a decided spec */
     struct hutch_strlist told;   /* what was made smaller */
     int ledger;                  /* locked: nobody else of ours is being counted */
@@ -42,6 +43,9 @@ HUTCH_MUST_CHECK int decision_make(struct decision *decision, const struct hutch
 void decision_commit(struct decision *decision, struct hutch_spec *spec);
 /* Notes under which policy it was allowed. */
 HUTCH_MUST_CHECK int decision_sign(struct decision *decision, struct hutch_error *err);
+
+/* Records a refusal, and what was made smaller. Returns the status, or a failure to record. */
+HUTCH_MUST_CHECK int decision_note(struct decision *decision, int status, struct hutch_error *err);
 
 /* decision_image.c: by its name, before anything is fetched. is_pinned: hutch itself has put the
  * digest behind the name, so the tag still tells what was asked for. */

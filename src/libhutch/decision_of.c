@@ -52,12 +52,16 @@ int decision_of_old(struct decision *decision, struct hutch_spec *spec, const ch
     if (!decision->set)
         return 0;
     /* where it was decided once, the tag beside its digest is what was asked for then */
-    if (decision_image(decision, spec, spec->policy.hash != NULL, err) < 0 ||
-        decision_make(decision, spec, spec->set_fields, HUTCH_USE_CREATE, &decided, err) < 0 ||
-        decision_sign(decision, err) < 0)
-        return -(int)err->code;
-    decision_commit(decision, spec);
-    return decision_count(decision, spec, except, err);
+    int status = decision_image(decision, spec, spec->policy.hash != NULL, err);
+    if (status == 0)
+        status = decision_make(decision, spec, spec->set_fields, HUTCH_USE_CREATE, &decided, err);
+    if (status == 0)
+        status = decision_sign(decision, err);
+    if (status == 0) {
+        decision_commit(decision, spec);
+        status = decision_count(decision, spec, except, err);
+    }
+    return decision_note(decision, status, err);
 }
 
 /* A sandbox whose files are in memory has a keeper with its spec: that cannot change any more. */
@@ -107,7 +111,8 @@ int decision_of_command(const struct hutch_sandbox *sandbox,
     if (*options != own)
         *own = **options;
     *options = own;
-    return policy_decide_timeout(&decision.view, &own->timeout_ms, err);
+    int status = policy_decide_timeout(&decision.view, &own->timeout_ms, err);
+    return decision_note(&decision, status, err);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -159,8 +164,10 @@ static int decide_update(struct decision *decision, struct hutch_sandbox *sandbo
                          struct hutch_error *err)
 {
     const struct hutch_spec *decided = NULL;
-    if (decision_make(decision, spec, asked, HUTCH_USE_UPDATE, &decided, err) < 0 ||
-        decision_count(decision, decided, sandbox->id, err) < 0)
+    int status = decision_make(decision, spec, asked, HUTCH_USE_UPDATE, &decided, err);
+    if (status == 0)
+        status = decision_count(decision, decided, sandbox->id, err);
+    if (decision_note(decision, status, err) < 0)
         return -(int)err->code;
     for (size_t i = 0; i < hutch_field_count(); i++)
         if (asked >> i & 1)

@@ -43,7 +43,7 @@ static const struct hutch_run_options *known_options(const struct hutch_run_opti
 }
 
 /* The image is open, and so locked, as long as the sandbox lives. */
-static int run_image(const struct decision *decision, const struct hutch_spec *spec,
+static int run_image(struct decision *decision, const struct hutch_spec *spec,
                      const struct hutch_backend_ops *backend,
                      const struct hutch_run_options *options, const struct hutch_probe *probe,
                      hutch_promise_set missing, struct hutch_result **ret_result,
@@ -58,11 +58,27 @@ static int run_image(const struct decision *decision, const struct hutch_spec *s
                        "hello\"'",
                        spec->image);
     if (status == 0)
-        status = decision_opened_image(decision, spec, &image, err);
+        status = decision_note(decision, decision_opened_image(decision, spec, &image, err), err);
     if (status == 0)
         status = backend->run(spec, &image, options, probe, missing, ret_result, err);
     image_use_done(&image);
     return status;
+}
+
+/* The spec becomes what was decided. */
+static int decide(struct decision *decision, const struct hutch_spec **spec,
+                  struct hutch_error *err)
+{
+    if (decision_begin(decision, "run", &(*spec)->asker, err) < 0)
+        return -(int)err->code;
+    int status = decision_image(decision, *spec, false, err);
+    if (status == 0)
+        status = decision_make(decision, *spec, (*spec)->set_fields, HUTCH_USE_RUN, spec, err);
+    if (status == 0)
+        status = decision_sign(decision, err);
+    if (status == 0)
+        status = decision_claim(decision, *spec, err);
+    return decision_note(decision, status, err);
 }
 
 /* What was decided is all that counts from here on. */
@@ -74,8 +90,7 @@ static int run_decided(struct decision *decision, const struct hutch_spec *spec,
     hutch_promise_set missing = 0;
     const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
-        hutch_promises_check(spec, &probe, &missing, err) < 0 ||
-        decision_claim(decision, spec, err) < 0)
+        hutch_promises_check(spec, &probe, &missing, err) < 0)
         return -(int)err->code;
     if (!spec->image || backend->has_own_images)
         return backend->run(spec, NULL, options, &probe, missing, ret_result, err);
@@ -93,11 +108,7 @@ int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *opt
     options = options ? known_options(options, &defaults, err) : &defaults;
     if (!options)
         return -(int)err->code;
-    if (hutch_spec_validate(spec, err) < 0 ||
-        decision_begin(&decision, "run", &spec->asker, err) < 0 ||
-        decision_image(&decision, spec, false, err) < 0 ||
-        decision_make(&decision, spec, spec->set_fields, HUTCH_USE_RUN, &spec, err) < 0 ||
-        decision_sign(&decision, err) < 0)
+    if (hutch_spec_validate(spec, err) < 0 || decide(&decision, &spec, err) < 0)
         return -(int)err->code;
     return run_decided(&decision, spec, options, ret_result, err);
 }

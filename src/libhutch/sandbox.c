@@ -43,13 +43,23 @@ int hutch_keeper_main(void)
 }
 
 /* A sandbox means the same image all its life. */
-static int settle_image(const struct decision *decision, struct hutch_spec *spec,
-                        struct image_use *image, struct hutch_error *err)
+static int settle_image(struct decision *decision, struct hutch_spec *spec, struct image_use *image,
+                        struct hutch_error *err)
 {
     if (image_ready(spec, HUTCH_NO_FD, image, err) < 0 ||
-        decision_opened_image(decision, spec, image, err) < 0)
+        decision_note(decision, decision_opened_image(decision, spec, image, err), err) < 0)
         return -(int)err->code;
     return image_use_pin(image, spec, err);
+}
+
+static int decide_new(struct decision *decision, struct hutch_spec *spec, struct hutch_error *err)
+{
+    if (decision_begin(decision, "create", &spec->asker, err) < 0)
+        return -(int)err->code;
+    int status = decision_of_new(decision, spec, err);
+    if (status == 0)
+        status = decision_signed(decision, spec, err);
+    return decision_note(decision, status, err);
 }
 
 int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_sandbox,
@@ -59,8 +69,7 @@ int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_san
     hutch_promise_set missing = 0;
     hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
     OR_SCRATCH(err);
-    if (decision_begin(&decision, "create", &spec->asker, err) < 0 ||
-        decision_of_new(&decision, spec, err) < 0 || decision_signed(&decision, spec, err) < 0)
+    if (decide_new(&decision, spec, err) < 0)
         return -(int)err->code;
     const struct hutch_backend_ops *backend = hutch_backend_find(hutch_spec_backend(spec), err);
     if (!backend || backend->probe(spec, &probe, err) < 0 ||
@@ -70,7 +79,7 @@ int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_san
     int status =
         spec->image && !backend->has_own_images ? settle_image(&decision, spec, &image, err) : 0;
     if (status == 0)
-        status = decision_count(&decision, spec, NULL, err);
+        status = decision_note(&decision, decision_count(&decision, spec, NULL, err), err);
     if (status == 0)
         status = lifecycle_create(spec, missing, ret_sandbox, err);
     image_use_done(&image); /* its keeper has it by now */

@@ -96,7 +96,7 @@ static void put_sandbox(struct hutch_json_out *out, const struct keeper *keeper)
     const struct hutch_strlist *command = keeper_command(keeper);
     hutch_json_string(out, "backend", hutch_spec_backend(spec));
     if (command->count)
-        audit_put_argv(out, command->items, command->count, false);
+        audit_put_argv(out, command->items, command->count, hutch_spec_audit_is(spec, "digest"));
     put_image(out, keeper);
     if (spec->user)
         hutch_json_string(out, "user", spec->user);
@@ -104,6 +104,10 @@ static void put_sandbox(struct hutch_json_out *out, const struct keeper *keeper)
     put_mounts(out, spec);
     put_labels(out, spec);
     put_missing(out, keeper->missing);
+    if (spec->policy.hash)
+        hutch_json_string(out, "policy", spec->policy.hash);
+    if (spec->policy.tenant)
+        hutch_json_string(out, "tenant", spec->policy.tenant);
 }
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
@@ -148,6 +152,8 @@ int ledger_begin_run(struct keeper *keeper, struct hutch_error *err)
 {
     const struct audit_event event = {
         .kind = "run", .fields = put_run, .userdata = keeper, .begins_life = true};
+    if (hutch_spec_audit_is(keeper->spec, "off"))
+        return 0;
     if (audit_open(&keeper->audit, err) < 0)
         return -(int)err->code;
     return audit_append(&keeper->audit, &event, err);
@@ -216,6 +222,8 @@ int ledger_begin_life(struct warden *warden, struct hutch_error *err)
                                       .fields = put_life,
                                       .userdata = warden,
                                       .begins_life = true};
+    if (hutch_spec_audit_is(warden->spec, "off"))
+        return 0;
     audit_who_peer(warden->creator, &who);
     if (warden->audit.head < 0 && audit_open(&warden->audit, err) < 0)
         return -(int)err->code;
@@ -273,7 +281,8 @@ static void put_exec(struct hutch_json_out *out, const void *userdata)
     const struct exec_event *exec = userdata;
     put_name(out, exec->warden);
     hutch_json_string(out, "exec", exec->session->id);
-    audit_put_argv(out, exec->session->command.items, exec->session->command.count, false);
+    audit_put_argv(out, exec->session->command.items, exec->session->command.count,
+                   hutch_spec_audit_is(exec->warden->spec, "digest"));
 }
 
 int ledger_begin_exec(struct warden *warden, struct session *session, struct hutch_error *err)
@@ -282,8 +291,8 @@ int ledger_begin_exec(struct warden *warden, struct session *session, struct hut
     const struct exec_event exec = {.warden = warden, .session = session};
     const struct audit_event event = {
         .kind = "exec", .who = &who, .fields = put_exec, .userdata = &exec};
-    if (!session->client)
-        return 0; /* the sandbox's own command */
+    if (!session->client || hutch_spec_audit_is(warden->spec, "off"))
+        return 0; /* the sandbox's own command, or one that nobody wants to be told */
     audit_who_peer(session->client->socket, &who);
     if (audit_append(&warden->audit, &event, err) < 0)
         return -(int)err->code;
