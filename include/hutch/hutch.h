@@ -9,6 +9,7 @@
 #include "hutch/result.h"
 #include "hutch/run.h"
 #include "hutch/sandbox.h"
+#include "hutch/secret.h"
 #include "hutch/spec.h"
 
 #endif

@@ -50,6 +50,7 @@ extern const struct cli_verb cli_verb_stats;
 extern const struct cli_verb cli_verb_top;
 extern const struct cli_verb cli_verb_prefix;
 extern const struct cli_verb cli_verb_sandboxes;
+extern const struct cli_verb cli_verb_secret;
 extern const struct cli_verb cli_verb_start;
 extern const struct cli_verb cli_verb_stop;
 extern const struct cli_verb cli_verb_kill;

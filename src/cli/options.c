@@ -23,6 +23,7 @@ static const struct {
     {"mounts", "Files"},         {"tmpfs", "Files"},
     {"artifacts", "Files"},      {"env", "Environment"},
     {"pass_env", "Environment"}, {"env_files", "Environment"},
+    {"secrets", "Environment"},  {"redact", "Environment"},
     {"limits.", "Limits"},       {"allow_missing", "Limits"},
     {"egress", "Network"},       {"egress_limits.", "Network"},
 };

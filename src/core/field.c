@@ -67,6 +67,11 @@
       "Environment variable of the caller that the command gets too.")                             \
     X(HOST_PATHS, ANY, env_files, "env_files", 0, 64, NULL, "env-file", 0, true, "FILE",           \
       "File of KEY=VALUE lines that become environment variables.")                                \
+    X(SECRETS, ANY, secrets, "secrets", 0, 64, NULL, "secret", 0, true,                            \
+      "NAME[:env=VAR|:file=PATH]",                                                                 \
+      "Secret that the command gets as a variable, as a file, or that is added to its requests outside.") \
+    X(SWITCH, ANY, redact, "redact", 0, 0, NULL, "redact", 0, false, NULL,                         \
+      "Replace values of secrets in the output by '[secret NAME]'.")                               \
     X(LABELS, ANY, labels, "labels", 0, 256, NULL, "label", 0, true, "KEY=VALUE",                  \
       "Label by which the sandbox can be found again.")                                            \
     X(PROMISES, ANY, allow_missing, "allow_missing", 0, 64, NULL, "allow-missing", 0, true,        \
@@ -230,6 +235,8 @@ union any_slot {
     struct hutch_workspace workspace;
     struct hutch_mounts mounts;
     struct hutch_tmpfs_list tmpfs;
+    struct hutch_secrets secrets;
+    bool is_on;
 };
 
 /* What was read moves into the spec; on failure it is released and the spec keeps what it had. */

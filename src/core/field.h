@@ -38,6 +38,8 @@ enum hutch_type {
     HUTCH_TYPE_RANGES,
     HUTCH_TYPE_PROXY,
     HUTCH_TYPE_DIGEST,
+    HUTCH_TYPE_SECRETS,
+    HUTCH_TYPE_SWITCH,
     HUTCH_TYPES,
 };
 
@@ -118,6 +120,7 @@ HUTCH_FIELD_OPS(pairs)
 HUTCH_FIELD_OPS(workspace)
 HUTCH_FIELD_OPS(mounts)
 HUTCH_FIELD_OPS(tmpfs)
+HUTCH_FIELD_OPS(secrets)
 #undef HUTCH_FIELD_OPS
 
 #endif

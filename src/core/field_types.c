@@ -85,6 +85,31 @@ static void quantity_done(void *slot)
     (void)slot;
 }
 
+static int switch_add_text(const struct hutch_field_row *row, void *slot, const char *text,
+                           struct hutch_error *err)
+{
+    (void)row;
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "'%.40s' is neither true nor false", text);
+    *(bool *)slot = *text == 't';
+    return 0;
+}
+
+static int switch_read(const struct hutch_field_row *row, void *slot, struct hutch_node node,
+                       struct hutch_error *err)
+{
+    (void)row;
+    return hutch_read_bool(slot, node, err);
+}
+
+static int switch_write(const struct hutch_field_row *row, const void *slot, const char *key,
+                        struct hutch_json_out *out, struct hutch_error *err)
+{
+    (void)row, (void)err;
+    hutch_json_bool(out, key, *(const bool *)slot);
+    return 0;
+}
+
 #define TEXT(check)                                                                      \
     {                                                                                    \
         sizeof(char *), text_add_text, text_read, text_write, text_done, check, 0, false \
@@ -128,4 +153,7 @@ const struct hutch_field_type hutch_field_types[HUTCH_TYPES] = {
     [HUTCH_TYPE_EGRESS] = OPS(egress, struct hutch_strlist, hutch_check_egress),
     [HUTCH_TYPE_RANGES] = OPS(texts, struct hutch_strlist, hutch_check_range),
     [HUTCH_TYPE_PROXY] = TEXT(hutch_check_proxy),
+    [HUTCH_TYPE_SECRETS] = OPS(secrets, struct hutch_secrets, hutch_check_anything),
+    [HUTCH_TYPE_SWITCH] = {sizeof(bool), switch_add_text, switch_read, switch_write, quantity_done,
+                           hutch_check_anything, 0, false},
 };

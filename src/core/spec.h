@@ -52,6 +52,21 @@ struct hutch_map {
     size_t capacity;
 };
 
+/* A secret by its name, and where it goes: into exactly one of env, file and hosts. */
+struct hutch_secret {
+    char *name;
+    char *env;                  /* variable that has the value */
+    char *file;                 /* path inside of a file that has it */
+    struct hutch_strlist hosts; /* "HOST[:PORT]": the value stays outside, in requests to these */
+    char *header;               /* there: "Name: template", in which {} is the value */
+    bool intercepts_tls;        /* there: inside TLS, which is intercepted; else in plain HTTP */
+};
+
+struct hutch_secrets {
+    struct hutch_secret *items;
+    size_t count;
+};
+
 /* Zero means "no limit" only where the field's table row allows it. */
 struct hutch_limits {
     uint64_t memory_bytes;
@@ -117,6 +132,8 @@ struct hutch_spec {
     struct hutch_map env;
     struct hutch_strlist pass_env;
     struct hutch_strlist env_files;
+    struct hutch_secrets secrets;
+    bool redact; /* values of secrets are not passed on in output */
     struct hutch_map labels;
     struct hutch_strlist allow_missing;
     struct hutch_limits limits;

@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/field.h"
 #include "core/isolation.h"
+#include "core/secret_spec.h"
 #include "core/spec.h"
 #include "util/own.h"
 
@@ -34,20 +35,30 @@ static int check_target(const char *target, struct hutch_error *err)
     return 0;
 }
 
-/* Every target in the order mounts, tmpfs, workspace, artifacts; NULL after the last. */
+/* Of the secrets that are files, number index. */
+static const char *secret_target_at(const struct hutch_spec *spec, size_t index)
+{
+    for (size_t i = 0; i < spec->secrets.count; i++)
+        if (spec->secrets.items[i].file && !index--)
+            return spec->secrets.items[i].file;
+    return NULL;
+}
+
+/* Every target in the order mounts, tmpfs, workspace, artifacts, secrets; NULL after the last. */
 static const char *target_at(const struct hutch_spec *spec, size_t index)
 {
     const char *fixed[] = {spec->workspace.path ? "/workspace" : NULL,
-                           spec->artifacts ? "/artifacts" : NULL, NULL};
+                           spec->artifacts ? "/artifacts" : NULL};
     if (index < spec->mounts.count)
         return spec->mounts.items[index].target;
     index -= spec->mounts.count;
     if (index < spec->tmpfs.count)
         return spec->tmpfs.items[index].target;
     index -= spec->tmpfs.count;
-    if (!fixed[0])
-        index++;
-    return index < HUTCH_COUNT(fixed) ? fixed[index] : NULL;
+    for (size_t i = 0; i < HUTCH_COUNT(fixed); i++)
+        if (fixed[i] && !index--)
+            return fixed[i];
+    return secret_target_at(spec, index);
 }
 
 static int check_targets(const struct hutch_spec *spec, struct hutch_error *err)
@@ -60,8 +71,8 @@ static int check_targets(const struct hutch_spec *spec, struct hutch_error *err)
         for (size_t k = 0; k < i; k++)
             if (!strcmp(target, target_at(spec, k)))
                 return hutch_fail(err, HUTCH_E_INVALID, 0,
-                                  "target '%.120s' is given twice (mounts, tmpfs, workspace and "
-                                  "artifacts together), leave one of them",
+                                  "target '%.120s' is given twice (mounts, tmpfs, workspace, "
+                                  "artifacts and secrets together), leave one of them",
                                   target);
     }
     return 0;
@@ -152,6 +163,8 @@ int hutch_spec_check(const struct hutch_spec *spec, bool needs_command, struct h
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "the command '' is empty, its first word must be a program such as 'sh'");
     int r = check_targets(spec, err);
+    if (r >= 0)
+        r = hutch_secrets_check(spec, err);
     return r < 0 ? r : check_sizes(spec, err);
 }
 

@@ -124,6 +124,14 @@ int entry_make(int parent, const char *name, const struct init_step *step, const
 int directory_make_inside(const struct sandbox *box, const struct init_step *step,
                           const char *name);
 
+/* secret.c */
+/* A file of its own in the tmpfs of secrets, from source. *ret_mount: what is to be mounted where
+ * the path is elsewhere, -1 when it is in its place. */
+int secret_make(const struct sandbox *box, const struct init_step *step, const char *path,
+                int source, int *ret_mount);
+/* Of one that has been mounted elsewhere. */
+int secret_forget_name(const struct sandbox *box);
+
 /* copy.c */
 int copy_tree(int from, int to, uid_t uid, gid_t gid);
 

@@ -22,6 +22,7 @@
 #define INIT_MAX_SESSIONS 1024 /* commands at one time */
 #define INIT_MAX_TREES 1024
 #define INIT_RLIMITS 16
+#define INIT_SECRETS "run/secrets" /* where their tmpfs is */
 #define INIT_INLINE_BYTES 16384 /* a longer blob comes as a memfd */
 
 enum init_message_type {
@@ -98,6 +99,8 @@ enum init_op {
     INIT_OP_OVERLAY, /* tree below, fresh layer above (named by text in the writable layer), onto
                         path; uid, gid own the top */
     INIT_OP_COPY,    /* content of tree into path; everything owned by uid, gid */
+    INIT_OP_SECRET,  /* tree is a memory file: its content becomes the file path, of uid, gid and
+                        mode, in the tmpfs of secrets, which is mounted already */
 };
 
 struct init_step {

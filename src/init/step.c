@@ -294,6 +294,19 @@ static int step_copy(const struct step_context *context)
     return status;
 }
 
+static int step_secret(const struct step_context *context)
+{
+    int source = context->box->trees[context->step->tree];
+    int mount;
+    if (secret_make(context->box, context->step, context->path, source, &mount) < 0)
+        return -1;
+    if (mount < 0)
+        return 0;
+    int status = mount_on(context, mount, false);
+    close(mount);
+    return status < 0 ? -1 : secret_forget_name(context->box);
+}
+
 int step_apply(struct sandbox *box, const struct init_plan *plan, const struct init_step *step)
 {
     static int (*const table[])(const struct step_context *) = {
@@ -303,6 +316,7 @@ int step_apply(struct sandbox *box, const struct init_plan *plan, const struct i
         [INIT_OP_TMPFS] = step_tmpfs,         [INIT_OP_LEND] = step_lend,
         [INIT_OP_MASK_FILE] = step_mask_file, [INIT_OP_MASK_DIRECTORY] = step_mask_directory,
         [INIT_OP_OVERLAY] = step_overlay,     [INIT_OP_COPY] = step_copy,
+        [INIT_OP_SECRET] = step_secret,
     };
     if (step->op >= sizeof(table) / sizeof(table[0]) || !table[step->op]) {
         errno = ENOSYS;

@@ -94,6 +94,14 @@ static int run_verb(const char *name, const char *backend, const char *word,
     return hutch_fail(err, HUTCH_E_INVALID, 0, "a porter knows no verb '%.40s'", name);
 }
 
+static int report(int status, const struct hutch_error *err)
+{
+    if (status == 0 && fflush(stdout) == 0)
+        return 0;
+    (void)fprintf(stderr, "%s\n", err->msg);
+    return hutch_code_exit_status(err->code);
+}
+
 int porter_main(int argc, char *const *argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
@@ -103,11 +111,10 @@ int porter_main(int argc, char *const *argv)
         022); /* and may make its own files for nobody: an engine's are for others to read */
     if (argc == 3 && !strcmp(argv[1], PORTER_VERB_KEEP))
         return porter_keep(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], PORTER_VERB_YAML))
+        return report(porter_yaml(&err), &err);
     int status = argc < 3 ? hutch_fail(&err, HUTCH_E_INVALID, 0,
                                        "usage: " PORTER_NAME " VERB BACKEND [WORD]")
                           : run_verb(argv[1], argv[2], argc > 3 ? argv[3] : "", &err);
-    if (status == 0 && fflush(stdout) == 0)
-        return 0;
-    (void)fprintf(stderr, "%s\n", err.msg);
-    return hutch_code_exit_status(err.code);
+    return report(status, &err);
 }

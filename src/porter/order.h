@@ -29,6 +29,7 @@
 /* Started as "hutch-porter VERB BACKEND [WORD]". Verbs other than keep exit with 0, or write one
  * sentence to standard error and exit with hutch_code_exit_status(). */
 #define PORTER_VERB_KEEP "keep"   /* a container for a keeper, see below */
+#define PORTER_VERB_YAML "yaml"   /* YAML on standard input, JSON on standard output; no BACKEND */
 #define PORTER_VERB_PROBE "probe" /* writes a struct porter_probe to standard output */
 #define PORTER_VERB_REMOVE                                                 \
     "remove" /* ID: the container of a sandbox that is to be gone; none is \

@@ -63,6 +63,18 @@ void hutch_buf_printf(struct hutch_buf *buf, const char *fmt, ...)
     buf->length += (size_t)length;
 }
 
+void hutch_buf_reserve(struct hutch_buf *buf, size_t length)
+{
+    (void)reserve(buf, length);
+}
+
+void hutch_buf_wipe(struct hutch_buf *buf)
+{
+    if (buf->data)
+        explicit_bzero(buf->data, buf->capacity);
+    hutch_buf_done(buf);
+}
+
 void hutch_buf_done(struct hutch_buf *buf)
 {
     free(buf->data);

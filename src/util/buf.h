@@ -27,7 +27,11 @@ void hutch_buf_append(struct hutch_buf *buf, const void *data, size_t length);
 void hutch_buf_puts(struct hutch_buf *buf, const char *text);
 void hutch_buf_printf(struct hutch_buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Makes room, so that appending that much does not move what is there. */
+void hutch_buf_reserve(struct hutch_buf *buf, size_t length);
 void hutch_buf_done(struct hutch_buf *buf);
+/* The same, and nothing of the content stays in memory. */
+void hutch_buf_wipe(struct hutch_buf *buf);
 /* Hands the content over; fails when any append failed. */
 int hutch_buf_take(struct hutch_buf *buf, char **ret_text, size_t *ret_length,
                    struct hutch_error *err);

@@ -83,7 +83,8 @@ const char *hutch_program_complete(char buffer[PATH_MAX])
 char **hutch_program_environment(char *place[HUTCH_PROGRAM_VARIABLES])
 {
     static const char *const names[] = {
-        "HUTCH_HOME=", "HOME=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "PATH=", "DOCKER_"};
+        "HUTCH_HOME=",     "HUTCH_SECRETS=",   "HOME=", "XDG_RUNTIME_DIR=",
+        "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "PATH=", "DOCKER_"};
     size_t used = 0;
     for (char **pair = environ; *pair && used + 1 < HUTCH_PROGRAM_VARIABLES; pair++)
         for (size_t i = 0; i < HUTCH_COUNT(names); i++)

@@ -85,8 +85,8 @@ int call_choose_stdio(struct call *call, int *fds, bool *ret_owned, struct hutch
     for (size_t i = 1; i < 3; i++) {
         int status = 0;
         fds[i] = given[i];
-        ret_owned[i] = options->capture || given[i] < 0 || fstat(given[i], &info[i]) < 0 ||
-                       !is_harmless(&info[i]);
+        bool is_given = given[i] >= 0 && fstat(given[i], &info[i]) == 0;
+        ret_owned[i] = options->capture || call->relays || !is_given || !is_harmless(&info[i]);
         if (!ret_owned[i])
             continue;
         if (!options->capture && given[i] < 0)
@@ -130,28 +130,61 @@ static int write_out(int fd, const char *data, size_t length)
     return 0;
 }
 
-bool call_take_output(struct call *call, int *source, size_t which, struct hutch_error *err)
+/* False when nobody reads it any more. */
+static bool deliver(struct call *call, size_t which, const char *data, size_t length,
+                    struct hutch_error *err)
 {
     const struct hutch_exec_options *options = call->options;
-    char chunk[64u << 10];
-    ssize_t got = read(*source, chunk, sizeof(chunk));
+    int target = which ? options->stderr_fd : options->stdout_fd;
+    if (target >= 0 && write_out(target, data, length) < 0) {
+        call->os_errno = errno == EPIPE || errno == EIO ? call->os_errno : errno;
+        return false;
+    }
+    if (options->capture) {
+        (void)!capture_append(&call->captures[which], data, length, err);
+        (void)!capture_append(&call->captures[2], data, length, err);
+    }
+    return true;
+}
+
+static bool pass_on(struct call *call, size_t which, const char *data, size_t length, bool is_end,
+                    struct hutch_error *err)
+{
+    if (!call->relays)
+        return !length || deliver(call, which, data, length, err);
+    hutch_cleanup(hutch_buf_done) struct hutch_buf out = HUTCH_BUF(REDACT_MAX_BYTES);
+    redactor_feed(&call->redactors[which], data, length, is_end, &out);
+    return !out.failed && (!out.length || deliver(call, which, out.data, out.length, err));
+}
+
+bool call_take_output(struct call *call, int *source, size_t which, struct hutch_error *err)
+{
+    char chunk[REDACT_CHUNK_BYTES * 2];
+    ssize_t got = read(*source, chunk, call->relays ? REDACT_CHUNK_BYTES : sizeof(chunk));
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (got <= 0) { /* EIO: the last holder of the terminal's other side has gone */
         hutch_fd_close(source);
+        (void)pass_on(call, which, "", 0, true, err);
         return false;
     }
-    int target = which ? options->stderr_fd : options->stdout_fd;
-    if (target >= 0 && write_out(target, chunk, (size_t)got) < 0) {
-        call->os_errno = errno == EPIPE || errno == EIO ? call->os_errno : errno;
-        hutch_fd_close(source); /* the command hears of it as if it had written there itself */
-        return false;
-    }
-    if (options->capture) {
-        (void)!capture_append(&call->captures[which], chunk, (size_t)got, err);
-        (void)!capture_append(&call->captures[2], chunk, (size_t)got, err);
-    }
-    return true;
+    if (pass_on(call, which, chunk, (size_t)got, false, err))
+        return true;
+    hutch_fd_close(source); /* the command hears of it as if it had written there itself */
+    return false;
+}
+
+int call_take_secrets(struct call *call, int memfd, struct hutch_error *err)
+{
+    if (memfd < 0)
+        return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0,
+                          "the keeper has not said what is to be taken out of the output");
+    if (shared_secrets_take(&call->secrets, memfd, err) < 0)
+        return -(int)err->code;
+    for (size_t i = 0; i < 2; i++)
+        if (redactor_open(&call->redactors[i], &call->secrets.set, err) < 0)
+            return -(int)err->code;
+    return 0;
 }
 
 static bool take_all(struct call *call, struct hutch_error *err)
@@ -170,8 +203,11 @@ bool call_drain(struct call *call, struct hutch_error *err)
 {
     for (int left_ms = DRAIN_MS; take_all(call, err); left_ms -= DRAIN_STEP_MS) {
         struct pollfd fds[2] = {{call->outputs[0], POLLIN, 0}, {call->outputs[1], POLLIN, 0}};
-        if (left_ms <= 0)
+        if (left_ms <= 0) {
+            for (size_t i = 0; i < 2; i++)
+                (void)pass_on(call, i, "", 0, true, err);
             return true;
+        }
         (void)poll(fds, 2, DRAIN_STEP_MS);
     }
     return false;

@@ -205,34 +205,64 @@ static void describe(struct wire_message *request, size_t argc, const char *cons
     }
 }
 
-static int begin(struct call *call, size_t argc, const char *const *argv, struct hutch_error *err)
+static int ask_exec(struct call *call, size_t argc, const char *const *argv,
+                    struct wire_message *ret_answer, struct hutch_error *err)
 {
-    struct wire_message request = WIRE_MESSAGE_INIT, answer;
+    struct wire_message request = WIRE_MESSAGE_INIT;
     int fds[3] = {HUTCH_NO_FD, HUTCH_NO_FD, HUTCH_NO_FD};
     bool owned[3] = {false, false, false};
     int status = 0;
     describe(&request, argc, argv, call->options, false);
+    if (call->relays)
+        wire_add_number(&request, "relays", 1);
     if (call->options->terminal_fd < 0) {
         status = call_choose_stdio(call, fds, owned, err);
         for (size_t i = 0; i < 3; i++)
             wire_add_fd(&request, fds[i]);
     }
     if (status == 0)
-        status = sandbox_ask(call->sandbox, &request, &answer, err);
+        status = sandbox_ask(call->sandbox, &request, ret_answer, err);
     for (size_t i = 0; i < 3; i++)
         if (owned[i])
             hutch_fd_close(&fds[i]);
     hutch_buf_done(&request.text);
+    return status;
+}
+
+/* Again, with pipes of our own in between, where the keeper wants it so. */
+static int ask_again(struct call *call, size_t argc, const char *const *argv,
+                     struct wire_message *answer, struct hutch_error *err)
+{
+    wire_done(answer);
+    call->relays = true;
+    for (size_t i = 0; i < 2; i++)
+        hutch_fd_close(&call->outputs[i]);
+    hutch_fd_close(&call->feed.target);
+    free(HUTCH_TAKE_PTR(call->feed.buffer));
+    return ask_exec(call, argc, argv, answer, err);
+}
+
+static int begin(struct call *call, size_t argc, const char *const *argv, struct hutch_error *err)
+{
+    struct wire_message answer;
+    int status = ask_exec(call, argc, argv, &answer, err);
+    if (status == 0 && !strcmp(wire_verb(&answer), "relay"))
+        status = ask_again(call, argc, argv, &answer, err);
     if (status < 0)
         return status;
     (void)snprintf(call->id, sizeof(call->id), "%s", wire_get(&answer, "id"));
-    call->master = wire_take_fd(&answer, 0);
+    bool has_terminal = call->options->terminal_fd >= 0;
+    call->master = has_terminal ? wire_take_fd(&answer, 0) : HUTCH_NO_FD;
+    if (call->relays) {
+        hutch_autofd int values = wire_take_fd(&answer, has_terminal ? 1 : 0);
+        status = call_take_secrets(call, values, err);
+    }
     uint64_t limit = wire_number(&answer, "output_bytes", DEFAULT_OUTPUT_BYTES);
     size_t budget = call->options->capture ? (size_t)limit : 0;
     for (size_t i = 0; i < 3; i++)
         capture_start(&call->captures[i], budget);
     wire_done(&answer);
-    return call->master >= 0 ? call_feed_terminal(call, err) : 0;
+    return status == 0 && call->master >= 0 ? call_feed_terminal(call, err) : status;
 }
 
 static int send_signal(const struct call *call, int number, struct hutch_error *err)
@@ -395,6 +425,9 @@ int client_exec(struct hutch_sandbox *sandbox, size_t argc, const char *const *a
     hutch_fd_close(&call.master);
     hutch_fd_close(&call.feed.target);
     free(call.feed.buffer);
+    redactor_done(&call.redactors[0]);
+    redactor_done(&call.redactors[1]);
+    shared_secrets_done(&call.secrets);
     if (call.has_ended)
         wire_done(&call.end);
     return status;

@@ -19,6 +19,7 @@
 #include "backend/native/state.h"
 #include "core/result.h"
 #include "hutch/run.h"
+#include "secrets/redact.h"
 #include "store/audit.h"
 
 /* One output of the command. */
@@ -28,6 +29,7 @@ struct stream {
     bool enlarged; /* its pipe has been made larger */
     struct capture capture;
     struct sink sink;
+    struct redactor redactor; /* of a spec with redact */
 };
 
 /* Input on its way to the command. */
@@ -73,6 +75,7 @@ struct keeper {
     struct pool_dir pool;
     struct plan plan;
     struct gateway gateway;
+    struct secret_set secrets; /* as long as their values are needed */
     struct init_rlimit rlimits[INIT_RLIMITS]; /* its own, once they have been read */
     bool has_rlimits;
     int core_pattern; /* the kernel's, read for each command: it may change */
@@ -150,6 +153,7 @@ void keeper_free(struct keeper *keeper);
 struct spawn_order {
     const struct hutch_strlist *command;
     const struct hutch_strlist *environment;
+    const struct secret_set *secrets; /* variables that replace others; NULL: none */
     const char *workdir;
     uint32_t uid;
     uint32_t gid;
@@ -202,6 +206,20 @@ void keeper_kill(struct keeper *keeper, enum hutch_reason reason);
 void keeper_kill_all(const struct keeper *keeper);
 /* Kills and reaps PID 1, and with it the whole sandbox, whatever state it is in. */
 void keeper_end(struct keeper *keeper);
+
+/* secrets.c: the values of the spec's secrets, before anything is made. */
+int keeper_read_secrets(struct keeper *keeper, struct hutch_error *err);
+/* Is output looked at for values? */
+bool keeper_redacts(const struct keeper *keeper);
+/* Those that are files become part of the plan. */
+int keeper_plan_secrets(struct keeper *keeper, struct hutch_error *err);
+/* They are inside; no longer needed here unless output is looked at for them. */
+void keeper_forget_secrets(struct keeper *keeper);
+/* Appends to a blob what blob_texts() would, of the environment with its secrets. */
+uint32_t environment_to_blob(struct hutch_buf *blob, const struct spawn_order *order,
+                             struct hutch_error *err);
+/* Room for all of an order that has secrets, so that no value is left behind where a blob was. */
+void spawn_order_reserve(const struct spawn_order *order, struct hutch_buf *blob);
 
 /* streams.c */
 int stream_read(struct keeper *keeper, struct stream *stream, struct hutch_error *err);

@@ -261,9 +261,12 @@ static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
         spawn.pin_core_limit = 1;
         spawn.rlimits[RLIMIT_CORE] = (struct init_rlimit){1, 1};
     }
+    spawn_order_reserve(order, blob);
     hutch_buf_append(blob, &spawn, sizeof(spawn));
     spawn.argv = blob_texts(blob, order->command->items, order->command->count);
-    spawn.envp = blob_texts(blob, order->environment->items, order->environment->count);
+    spawn.envp = environment_to_blob(blob, order, err);
+    if (!spawn.envp)
+        return -(int)err->code;
     spawn.workdir = blob_text(blob, order->workdir);
     spawn.search = blob_text(blob, environment_get(order->environment, "PATH"));
     spawn.size = (uint32_t)blob->length;
@@ -274,7 +277,7 @@ static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
 
 int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err)
 {
-    hutch_cleanup(hutch_buf_done) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
+    hutch_cleanup(hutch_buf_wipe) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
     int fds[4 + CGROUP_MAX_GROUPS];
     size_t count = order->terminal ? 0 : 3;
     memcpy(fds, order->fds, count * sizeof(int));
@@ -355,6 +358,7 @@ int keeper_send_command(struct keeper *keeper, struct hutch_error *err)
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist environment = {0};
     struct spawn_order order = {.command = keeper_command(keeper),
                                 .environment = &environment,
+                                .secrets = &keeper->secrets,
                                 .workdir = keeper_workdir(keeper),
                                 .uid = keeper->identity.uid,
                                 .gid = keeper->identity.gid,
@@ -370,6 +374,7 @@ int keeper_send_command(struct keeper *keeper, struct hutch_error *err)
         status = make_stdio(keeper, order.fds, err);
     if (status == 0)
         status = keeper_spawn(keeper, &order, err);
+    keeper_forget_secrets(keeper);
     for (size_t i = 0; i < 3; i++)
         hutch_fd_close(&order.fds[i]);
     return status;

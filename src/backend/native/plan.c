@@ -14,6 +14,7 @@
 #include "backend/native/blob.h"
 #include "backend/native/host_root.h"
 #include "init/plant.h"
+#include "secrets/secrets.h"
 #include "util/own.h"
 
 #define INERT (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -451,6 +452,45 @@ int plan_add_tree(struct plan *plan, const char *source, const char *target,
     return tree < 0 ? tree : 0;
 }
 
+/* Nobody inside can add to it but who is root there. */
+void plan_add_secrets(struct plan *plan, size_t count)
+{
+    char size[32];
+    char inodes[32];
+    (void)snprintf(size, sizeof(size), "%zu", (count + 1) * (SECRET_MAX_BYTES + 4096));
+    (void)snprintf(inodes, sizeof(inodes), "%zu", count + 2);
+    const char *const options[] = {"size", size, "nr_inodes", inodes, "mode", "0755"};
+    struct init_step *step = add_step(plan, INIT_OP_TMPFS, INIT_SECRETS);
+    step->text = add_options(plan, options, HUTCH_COUNT(options));
+}
+
+int plan_add_secret(struct plan *plan, const struct identity *identity, const char *target,
+                    int memfd, struct hutch_error *err)
+{
+    int tree = add_tree(plan, target, PLAN_IDS_PLAIN, 0, err);
+    if (tree < 0) {
+        (void)close(memfd);
+        return tree;
+    }
+    plan->trees[tree].fd = memfd;
+    plan->trees[tree].is_secret = true;
+    plan->trees[tree].kind = INIT_TREE_FILE;
+    struct init_step *step = add_step(plan, INIT_OP_SECRET, target);
+    step->tree = tree;
+    step->mode = 0400;
+    step->uid = identity->uid;
+    step->gid = identity->gid;
+    step->flags = INIT_STEP_USER;
+    return 0;
+}
+
+void plan_close_secrets(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->tree_count; i++)
+        if (plan->trees[i].is_secret)
+            hutch_fd_close(&plan->trees[i].fd);
+}
+
 int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err)
 {
     hutch_autofree struct init_tree *trees = calloc(plan->tree_count + 1, sizeof(*trees));
@@ -484,6 +524,7 @@ void plan_describe_step(const struct plan *plan, uint32_t index, char *text, siz
         [INIT_OP_TMPFS] = "mount tmpfs",        [INIT_OP_LEND] = "lend",
         [INIT_OP_MASK_FILE] = "mask",           [INIT_OP_MASK_DIRECTORY] = "mask",
         [INIT_OP_OVERLAY] = "mount overlay of", [INIT_OP_COPY] = "copy",
+        [INIT_OP_SECRET] = "make the secret",
     };
     if (index >= plan->step_count) {
         (void)snprintf(text, size, "build the sandbox");
@@ -492,6 +533,8 @@ void plan_describe_step(const struct plan *plan, uint32_t index, char *text, siz
     const struct init_step *step = &plan->steps[index];
     const char *path = plan->blob.data + step->path;
     const char *source = step->tree >= 0 ? plan->trees[step->tree].path : NULL;
+    if (step->op == INIT_OP_SECRET)
+        source = NULL; /* its path is the target */
     if (source)
         (void)snprintf(text, size, "%s '%.150s' at '/%.150s'", verbs[step->op], source, path);
     else

@@ -25,6 +25,7 @@ struct plan_tree {
     bool directory; /* must be one */
     bool detached;  /* given is a mount of its own already */
     bool unused;    /* no step wants it any more */
+    bool is_secret; /* no tree but a memory file, open already */
     int given;      /* a directory that stands for the path (the quota pool's); negative: none */
     int fd;
 };
@@ -58,10 +59,17 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
 /* One more host tree, which nobody inside owns, read-only at a path of the sandbox. */
 int plan_add_tree(struct plan *plan, const char *source, const char *target,
                   struct hutch_error *err);
+/* Files of secrets: first room for this many, then each from a memory file, which is the plan's from
+ * then on, also on failure, at a path of the sandbox. */
+void plan_add_secrets(struct plan *plan, size_t count);
+int plan_add_secret(struct plan *plan, const struct identity *identity, const char *target,
+                    int memfd, struct hutch_error *err);
 /* Completes the blob, once every tree is a descriptor or a path. */
 int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err);
 /* What step number 'index' was about, for an error message. */
 void plan_describe_step(const struct plan *plan, uint32_t index, char *text, size_t size);
+/* PID 1 has them. */
+void plan_close_secrets(struct plan *plan);
 void plan_done(struct plan *plan);
 
 #endif

@@ -114,6 +114,7 @@ void keeper_free(struct keeper *keeper)
     hutch_fd_close(&keeper->artifacts_target);
     hutch_fd_close(&keeper->terminal);
     plan_done(&keeper->plan);
+    secret_set_done(&keeper->secrets);
     /* what could not be removed stays on record for the next sweep */
     bool pool_gone = keeper->keeps_layer || pool_destroy(&keeper->pool) == 0;
     hutch_fd_close(&keeper->pool.dir);
@@ -125,6 +126,7 @@ void keeper_free(struct keeper *keeper)
         hutch_fd_close(&keeper->streams[i].source);
         capture_done(&keeper->streams[i].capture);
         sink_close(&keeper->streams[i].sink);
+        redactor_done(&keeper->streams[i].redactor);
     }
     capture_done(&keeper->both);
     hutch_fd_close(&keeper->feed.target);
@@ -220,7 +222,9 @@ int keeper_plan(struct keeper *keeper, struct hutch_error *err)
                                .writable_detached = keeper->memory_layer >= 0,
                                .keeps_writable = !keeper->options && !keeper->pool.kind,
                                .writable_kept = keeper->keeps_layer};
-    return plan_build(&keeper->plan, &input, err);
+    if (plan_build(&keeper->plan, &input, err) < 0)
+        return -(int)err->code;
+    return keeper->secrets.count ? keeper_plan_secrets(keeper, err) : 0;
 }
 
 int keeper_build(struct keeper *keeper, struct hutch_error *err)

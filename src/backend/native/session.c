@@ -16,6 +16,7 @@
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
 #include "core/isolation.h"
+#include "secrets/share.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -31,6 +32,8 @@ void session_free(struct session *session)
     hutch_strlist_done(&session->command);
     hutch_fd_close(&session->pipes[0]);
     hutch_fd_close(&session->pipes[1]);
+    redactor_done(&session->redactors[0]);
+    redactor_done(&session->redactors[1]);
     log_writer_close(session->log);
     hutch_fd_close(&session->directory);
     free(session);
@@ -69,6 +72,28 @@ void session_add(struct warden *warden, struct session *session)
     warden->sessions = session;
 }
 
+/* What may be the beginning of a value waits for what follows. */
+static void record(struct session *session, size_t which, const char *data, size_t length)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct redactor *redactor = &session->redactors[which];
+    hutch_cleanup(hutch_buf_done) struct hutch_buf out = HUTCH_BUF(REDACT_MAX_BYTES);
+    while (redactor->set) {
+        size_t part = length < REDACT_CHUNK_BYTES ? length : REDACT_CHUNK_BYTES;
+        redactor_feed(redactor, data, part, !part, &out);
+        if (out.length && !out.failed)
+            (void)!log_append(session->log, which ? LOG_STDERR : LOG_STDOUT, out.data, out.length,
+                              &ignored);
+        hutch_buf_done(&out);
+        data += part;
+        length -= part;
+        if (!length)
+            return;
+    }
+    if (length)
+        (void)!log_append(session->log, which ? LOG_STDERR : LOG_STDOUT, data, length, &ignored);
+}
+
 static void session_forget(struct warden *warden, struct session *session)
 {
     struct session **link = &warden->sessions;
@@ -76,7 +101,9 @@ static void session_forget(struct warden *warden, struct session *session)
         link = &(*link)->next;
     *link = session->next;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    if (session->held_pipes && session->log) /* nobody is left who could say more */
+    for (size_t i = 0; i < 2 && session->held_pipes && session->log; i++)
+        record(session, i, "", 0); /* nobody is left who could say more */
+    if (session->held_pipes && session->log)
         (void)!log_writer_end(session->log, &ignored);
     if (session->log && !session->is_main)
         exec_logs_ended(warden, log_writer_offset(session->log));
@@ -104,6 +131,19 @@ struct session *session_by_id(const struct warden *warden, const char *id, struc
 
 /* ---- what PID 1 reports ---------------------------------------------------------------------- */
 
+/* To a client that takes them out of what the command writes. Without them it passes nothing on. */
+static int share_values(const struct warden *warden, const struct session *session,
+                        struct wire_message *answer)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (session->is_recorded || !session->client || !keeper_redacts(warden->keeper))
+        return HUTCH_NO_FD;
+    int values = secret_set_share(&warden->keeper->secrets, &ignored);
+    if (values >= 0)
+        wire_add_fd(answer, values);
+    return values;
+}
+
 void session_started(struct warden *warden, struct session *session, uint64_t time_us, int terminal)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
@@ -120,6 +160,7 @@ void session_started(struct warden *warden, struct session *session, uint64_t ti
     } else if (terminal >= 0) {
         wire_add_fd(&answer, terminal);
     }
+    hutch_autofd int values = share_values(warden, session, &answer);
     if (session->client)
         client_answer(session->client, &answer);
     hutch_buf_done(&answer.text);
@@ -248,7 +289,6 @@ void session_exited(struct warden *warden, struct session *session, int status)
 
 void session_read(struct warden *warden, struct session *session, size_t which)
 {
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
     char *chunk = warden->keeper->chunk;
     for (int turns = 0; turns < 64 && session->pipes[which] >= 0; turns++) {
         ssize_t got = read(session->pipes[which], chunk, SINK_CHUNK);
@@ -256,11 +296,11 @@ void session_read(struct warden *warden, struct session *session, size_t which)
             return;
         if (got <= 0) {
             hutch_fd_close(&session->pipes[which]);
+            record(session, which, "", 0);
             return;
         }
         warden->idle_since_us = now_us();
-        (void)!log_append(session->log, which ? LOG_STDERR : LOG_STDOUT, chunk, (size_t)got,
-                          &ignored);
+        record(session, which, chunk, (size_t)got);
         if (session->phase != SESSION_ENDED && (size_t)got < SINK_CHUNK / 4)
             return; /* let others have their turn */
     }

@@ -30,6 +30,9 @@ static int open_log(struct warden *warden, struct session *session, const char *
     (void)unlinkat(session->directory, "result", 0); /* of the command's run before a start */
     if (log_take_up(session->directory, err) < 0)
         return -(int)err->code;
+    for (size_t i = 0; i < 2 && keeper_redacts(warden->keeper); i++)
+        if (redactor_open(&session->redactors[i], &warden->keeper->secrets, err) < 0)
+            return -(int)err->code;
     return log_writer_open(session->directory, warden->spec->limits.log_bytes, &session->log, err);
 }
 
@@ -145,6 +148,7 @@ static int fill_order(struct warden *warden, struct wire_message *request, struc
     (void)snprintf(session->workdir, sizeof(session->workdir), "%s", workdir);
     order->workdir = workdir;
     order->environment = environment;
+    order->secrets = &warden->keeper->secrets;
     order->uid = identity.uid;
     order->gid = identity.gid;
     order->terminal = wire_number(request, "terminal", 0);

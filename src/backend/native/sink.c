@@ -65,8 +65,12 @@ static ssize_t write_some(const struct sink *sink, const char *data, size_t leng
 
 static void keep(struct sink *sink, const char *data, size_t length)
 {
-    if (!sink->pending)
-        sink->pending = malloc(SINK_CHUNK);
+    size_t needed = length > SINK_CHUNK ? length : SINK_CHUNK;
+    if (sink->pending_capacity < needed) {
+        free(sink->pending);
+        sink->pending = malloc(needed);
+        sink->pending_capacity = needed;
+    }
     if (!sink->pending) {
         sink->broken = true;
         sink->os_errno = ENOMEM;

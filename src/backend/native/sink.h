@@ -15,15 +15,15 @@ struct sink {
     bool is_file;  /* never blocks for long */
     bool broken;   /* nothing more can be written */
     int os_errno;  /* why, when it was not the reader who left */
-    char *pending; /* at most one chunk */
+    char *pending; /* at most what was written at once */
+    size_t pending_capacity;
     size_t pending_length;
     size_t pending_start;
 };
 
 void sink_open(struct sink *sink, int fd);
-/* Writes what can be written now and keeps the rest; only call it when nothing is pending. Data
- * must be at most SINK_CHUNK bytes. */
-#define SINK_CHUNK (256u << 10)
+/* Writes what can be written now and keeps the rest; only call it when nothing is pending. */
+#define SINK_CHUNK (256u << 10) /* is what comes at once, but for what redaction makes longer */
 void sink_write(struct sink *sink, const char *data, size_t length);
 /* Tries again; call when the descriptor is writable. */
 void sink_flush(struct sink *sink);

@@ -184,7 +184,7 @@ static int open_one(struct plan_tree *tree, bool privileged, bool is_confined,
 {
     hutch_autofd int fd = HUTCH_NO_FD;
     unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
-    if (tree->unused)
+    if (tree->unused || tree->is_secret)
         return 0;
     if (tree->detached) {
         tree->fd = fcntl(tree->given, F_DUPFD_CLOEXEC, 0);
@@ -267,7 +267,7 @@ static int map_to_owner(const struct plan_tree *tree, const struct identity *ide
 static int map_one(const struct plan_tree *tree, const struct identity *identity,
                    int sandbox_userns, struct owner_namespace *cache, struct hutch_error *err)
 {
-    if (tree->detached)
+    if (tree->detached || tree->is_secret)
         return 0; /* restricted when it was made */
     if (tree->ids == PLAN_IDS_OWNER)
         return map_to_owner(tree, identity, cache, err);

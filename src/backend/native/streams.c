@@ -46,6 +46,20 @@ static int deliver(struct keeper *keeper, struct stream *stream, const char *dat
     return 0;
 }
 
+/* With redaction, what may be the beginning of a value waits for what follows. */
+static int pass_on(struct keeper *keeper, struct stream *stream, const char *data, size_t length,
+                   struct hutch_error *err)
+{
+    struct redactor *redactor = &stream->redactor;
+    if (!redactor->set)
+        return length ? deliver(keeper, stream, data, length, err) : 0;
+    hutch_cleanup(hutch_buf_done) struct hutch_buf out = HUTCH_BUF(REDACT_MAX_BYTES);
+    redactor_feed(redactor, data, length, stream->source < 0, &out);
+    if (out.failed)
+        return hutch_fail_nomem(err);
+    return out.length ? deliver(keeper, stream, out.data, out.length, err) : 0;
+}
+
 /* A producer that fills a pipe of the usual size gets a larger one: fewer turns for the same bytes.
  * Where the user's share of pipe memory is used up, the old size stays. */
 static void enlarge_pipe(struct stream *stream, size_t got)
@@ -63,7 +77,8 @@ int stream_read(struct keeper *keeper, struct stream *stream, struct hutch_error
     if (stream->source < 0 || sink_is_full(&stream->sink))
         return 0;
     do
-        got = read(stream->source, keeper->chunk, SINK_CHUNK);
+        got = read(stream->source, keeper->chunk,
+                   stream->redactor.set ? REDACT_CHUNK_BYTES : SINK_CHUNK);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN && keeper->phase != PHASE_ENDED)
         return 0;
@@ -75,11 +90,12 @@ int stream_read(struct keeper *keeper, struct stream *stream, struct hutch_error
     keeper->held_pipes |= got < 0 && errno == EAGAIN;
     if (got <= 0 || stream->sink.broken) {
         hutch_fd_close(&stream->source);
-        return 0;
+        return pass_on(keeper, stream, NULL, 0, err);
     }
     keeper->idle_since_us = now_us();
     enlarge_pipe(stream, (size_t)got);
-    return deliver(keeper, stream, keeper->chunk, cut_at_ceiling(keeper, stream, (size_t)got), err);
+    size_t length = cut_at_ceiling(keeper, stream, (size_t)got);
+    return pass_on(keeper, stream, keeper->chunk, length, err);
 }
 
 bool feed_wants_input(const struct feed *feed)

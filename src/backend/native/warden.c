@@ -125,6 +125,8 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     keeper->keeps_layer = warden->record.on_disk;
     keeper->has_layer = has_layer;
     keeper->missing = (hutch_promise_set)warden->record.missing;
+    if (keeper_read_secrets(keeper, err) < 0)
+        return -(int)err->code;
     if (keeper->gateway.is_wanted) {
         keeper->gateway.table = egress_table_open(warden->home.dir, err);
         if (keeper->gateway.table < 0)

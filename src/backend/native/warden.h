@@ -47,6 +47,7 @@ struct session {
     bool is_recorded;
     int pipes[2]; /* of a recorded one: our ends, or the terminal's master and none */
     struct log_writer *log;
+    struct redactor redactors[2]; /* of a recorded one, where values are not to get into its log */
     int directory;         /* of a recorded one: its log and how it ended */
     struct client *client; /* attached: whose it is; recorded: who hears that it has started */
     uint64_t asked_us;
