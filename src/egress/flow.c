@@ -166,10 +166,10 @@ size_t flow_write(struct flow *flow, struct holds *holds)
 {
     size_t total = 0;
     while (flow->to->watch.fd >= 0 && flow->to->is_writable && !flow->to->has_failed) {
-        size_t put = flow->extra     ? write_extra(flow)
-                     : flow->cleared ? write_cleared(flow, holds)
-                     : flow->in_pipe ? write_pipe(flow)
-                                     : 0;
+        size_t put = flow->extra                   ? write_extra(flow)
+                     : flow->cleared && flow->hold ? write_cleared(flow, holds)
+                     : flow->in_pipe               ? write_pipe(flow)
+                                                   : 0;
         if (!put)
             break;
         total += put;

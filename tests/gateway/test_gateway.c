@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "egress/dns.h"
+#include "suite.h"
 #include "util/own.h"
 
 static const struct wanted usual = {.rules = {"web.example", "web.example:7000,7001,7002,7003",
@@ -194,43 +195,17 @@ static void a_gateway_that_dies_leaves_nothing_open_and_the_next_goes_on(void **
     assert_int_equal(world->table->gateways, 2);
 }
 
-static int set_up(void **state)
-{
-    struct world *world = *state;
-    world_forget_seen(world);
-    memset(world->table, 0, sizeof(*world->table));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    gateway_stop(*state);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
-    static struct world world;
     const struct CMUnitTest tests[] = {
-        TEST(names_that_are_allowed_have_addresses_of_their_own),
-        TEST(nobody_outside_hears_of_names_that_are_denied),
-        TEST(bytes_pass_both_ways_whoever_speaks_first),
-        TEST(names_are_resolved_outside_in_every_way_there_is),
-        TEST(much_passes_whole),
-        TEST(a_new_order_holds_at_once),
-        TEST(an_order_that_is_none_allows_nothing),
-        TEST(a_gateway_that_dies_leaves_nothing_open_and_the_next_goes_on),
+        GATEWAY_TEST(names_that_are_allowed_have_addresses_of_their_own),
+        GATEWAY_TEST(nobody_outside_hears_of_names_that_are_denied),
+        GATEWAY_TEST(bytes_pass_both_ways_whoever_speaks_first),
+        GATEWAY_TEST(names_are_resolved_outside_in_every_way_there_is),
+        GATEWAY_TEST(much_passes_whole),
+        GATEWAY_TEST(a_new_order_holds_at_once),
+        GATEWAY_TEST(an_order_that_is_none_allows_nothing),
+        GATEWAY_TEST(a_gateway_that_dies_leaves_nothing_open_and_the_next_goes_on),
     };
-    struct CMUnitTest with_world[HUTCH_COUNT(tests)];
-    if (!world_make(&world))
-        return 77; /* this host lets nobody have namespaces */
-    for (size_t i = 0; i < HUTCH_COUNT(tests); i++) {
-        with_world[i] = tests[i];
-        with_world[i].initial_state = &world;
-    }
-    int failed = cmocka_run_group_tests(with_world, NULL, NULL);
-    world_end(&world);
-    return failed;
+    return gateway_run_tests(tests);
 }

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must not go out does not, whatever is said; the servers outside are the witnesses. */
+#include "world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "egress/dns.h"
+#include "hello_bytes.h"
+#include "suite.h"
+#include "util/own.h"
+
+static const struct wanted usual = {.rules = {"web.example", "web.example:7000,7001,7004,8080",
+                                              "private.example", "loopback.example:7000",
+                                              "metadata.example", "closed.example:7000",
+                                              "nowhere.example", "web.example:7002,7003"}};
+
+/* ---- HTTP ---- */
+
+static const char fine[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/* Sends in one piece or byte by byte; returns what came back until the end or a pause. */
+static void talk(struct world *world, uint16_t port, const char *text, bool in_pieces,
+                 char ret_answer[1024])
+{
+    const struct timespec moment = {0, 200000};
+    hutch_autofd int fd = inside_connect(world, "web.example", port);
+    assert_true(fd >= 0);
+    size_t length = strlen(text), filled = 0;
+    for (size_t i = 0; i < length; i += in_pieces ? 1 : length) {
+        if (send(fd, text + i, in_pieces ? 1 : length, MSG_NOSIGNAL) < 0)
+            break;
+        if (in_pieces)
+            (void)nanosleep(&moment, NULL);
+    }
+    for (struct pollfd readable = {fd, POLLIN, 0}; filled < 1023 && poll(&readable, 1, 300) > 0;) {
+        ssize_t got = read(fd, ret_answer + filled, 1023 - filled);
+        if (got <= 0)
+            break;
+        filled += (size_t)got;
+    }
+    ret_answer[filled] = '\0';
+}
+
+static void requests_for_the_name_pass(void **state)
+{
+    static const char *const requests[] = {
+        "GET / HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: WEB.example.\r\nA: b\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET http://web.example/x HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "\r\nPOST / HTTP/1.0\r\nHost: web.example\r\nContent-Length: 3\r\n\r\nabc",
+        "POST / HTTP/1.1\r\nHost: web.example\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n3\r\nabc\r\n0\r\nX: "
+        "y\r\n\r\n",
+    };
+    struct world *world = *state;
+    char answer[1024];
+    gateway_start_with(world, &usual);
+    for (size_t i = 0; i < HUTCH_COUNT(requests) * 4; i++) {
+        talk(world, i & 2 ? PORT_WEB_TOO : PORT_WEB, requests[i / 4], i & 1, answer);
+        if (strncmp(answer, fine, strlen(fine)) != 0)
+            fail_msg("%s: %s", requests[i / 4], answer);
+    }
+    assert_int_equal(world->table->denied, 0);
+}
+
+static void requests_that_follow_are_read_too(void **state)
+{
+    struct world *world = *state;
+    char answer[1024], twice[128];
+    gateway_start_with(world, &usual);
+    (void)snprintf(twice, sizeof(twice), "%s%s", fine, fine);
+    talk(world, PORT_WEB,
+         "POST /1 HTTP/1.1\r\nHost: web.example\r\nContent-Length: 2\r\n\r\nhi"
+         "GET /2 HTTP/1.1\r\nHost: web.example\r\n\r\n",
+         false, answer);
+    assert_string_equal(answer, twice);
+    talk(
+        world, PORT_WEB,
+        "GET /3 HTTP/1.1\r\nHost: web.example\r\n\r\nGET /4 HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        false, answer);
+    assert_true(saw(world, "/3"));
+    assert_true(was_denied(world, "web.example", PORT_WEB, EGRESS_WHY_HOST));
+    assert_null(memmem(world->seen->bytes, SEEN_BYTES, "/4", 2));
+    assert_null(memmem(world->seen->bytes, SEEN_BYTES, "evil", 4));
+}
+
+static void requests_that_name_another_or_are_ambiguous_are_refused(void **state)
+{
+    static const char *const requests[] = {
+        "GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example.evil.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example:81\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example@evil.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example\r\nHost: evil.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example, evil.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost : web.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: evil.example\r\nX: y\r\n Host: web.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost:\r\n\r\n",
+        "GET /x HTTP/1.1\r\nX-Host: web.example\r\n\r\n",
+        "GET http://evil.example/x HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET http:///x HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET x HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "CONNECT evil.example:80 HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "CONNECT web.example:80 HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET  /x HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET /x y HTTP/1.1\r\nHost: web.example\r\n\r\n",
+        "GET /x HTTP/1.1\nHost: web.example\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example\r\nX: a\rb\r\n\r\n",
+        "GET /x HTTP/2.0\r\nHost: web.example\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: 1, 1\r\n\r\nx",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: +1\r\n\r\nx",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: 1\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n0\r\n\r\n",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nTransfer-Encoding: xchunked\r\n\r\n",
+        "POST /x HTTP/1.0\r\nHost: web.example\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "GET /x HTTP/1.1\r\nHost: web.example\r\nUpgrade: HTTP/2.0\r\n\r\n",
+        "POST /x HTTP/1.1\r\nHost: web.example\r\nUpgrade: x\r\nContent-Length: 1\r\n\r\nx",
+    };
+    struct world *world = *state;
+    char answer[1024];
+    gateway_start_with(world, &usual);
+    for (size_t i = 0; i < HUTCH_COUNT(requests) * 2; i++) {
+        talk(world, PORT_WEB, requests[i / 2], i & 1, answer);
+        if (strncmp(answer, "HTTP/1.1 403 ", 13) != 0 || !strstr(answer, "hutch: "))
+            fail_msg("%s: %s", requests[i / 2], answer);
+    }
+    /* On a port that is not the web's, they are as much requests as on one that is. */
+    for (size_t i = 0; i < HUTCH_COUNT(requests); i++) {
+        talk(world, PORT_WEB_TOO, requests[i], false, answer);
+        if (!strncmp(answer, "HTTP/1.1 200", 12))
+            fail_msg("%s: %s", requests[i], answer);
+        talk(world, PORT_WEB_TOO, requests[i], true, answer);
+        if (!strncmp(answer, "HTTP/1.1 200", 12))
+            fail_msg("in pieces, %s: %s", requests[i], answer);
+    }
+    assert_null(memmem(world->seen->bytes, SEEN_BYTES, "\r\n", 2));
+    assert_true(was_denied(world, "web.example", PORT_WEB, EGRESS_WHY_HOST));
+}
+
+static void an_upgrade_is_opaque_only_after_the_server_agreed(void **state)
+{
+    struct world *world = *state;
+    char answer[1024];
+    gateway_start_with(world, &usual);
+    talk(world, PORT_WEB,
+         "GET / HTTP/1.1\r\nHost: web.example\r\nUpgrade: websocket\r\n\r\nframes of anything",
+         false, answer);
+    assert_non_null(strstr(answer, "101 Switching"));
+    assert_true(saw(world, "frames of anything"));
+    talk(world, PORT_WEB,
+         "GET /2 HTTP/1.1\r\nHost: web.example\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n\r\n",
+         false, answer);
+    assert_string_equal(answer, fine);
+    assert_null(memmem(world->seen->bytes, SEEN_BYTES, "h2c", 3));
+    assert_null(memmem(world->seen->bytes, SEEN_BYTES, "AAA", 3));
+}
+
+static void what_is_neither_is_refused_where_the_web_is(void **state)
+{
+    struct world *world = *state;
+    char answer[1024];
+    gateway_start_with(world, &usual);
+    talk(world, PORT_WEB, "SSH-2.0-x\r\n", false, answer);
+    assert_string_equal(answer, "");
+    talk(world, PORT_TLS, "\x01\x02\x03", false, answer);
+    assert_string_equal(answer, "");
+    assert_true(was_denied(world, "web.example", PORT_WEB, EGRESS_WHY_PROTOCOL));
+    assert_true(was_denied(world, "web.example", PORT_TLS, EGRESS_WHY_PROTOCOL));
+    assert_int_equal(world->seen->length, 0);
+}
+
+/* ---- TLS ---- */
+
+static ssize_t say_hello(struct world *world, uint16_t port, const struct hello_wish *wish,
+                         size_t piece)
+{
+    uint8_t hello[4096];
+    char answer[8];
+    size_t length = hello_write(wish, hello);
+    hutch_autofd int fd = inside_connect(world, "web.example", port);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < length; i += piece) {
+        size_t part = length - i < piece ? length - i : piece;
+        if (send(fd, hello + i, part, MSG_NOSIGNAL) < 0)
+            break;
+    }
+    return read_some(fd, answer, 4);
+}
+
+static void tls_must_name_the_host(void **state)
+{
+    struct world *world = *state;
+    const struct hello_wish good = {.name = "web.example", .record_bytes = 16384};
+    const struct hello_wish split = {.name = "Web.Example", .record_bytes = 7};
+    const struct hello_wish bad[] = {
+        {.name = "evil.example", .record_bytes = 16384},
+        {.name = "web.example.evil.example", .record_bytes = 16384},
+        {.name = "evil.example", .record_bytes = 3},
+        {.name = NULL, .record_bytes = 16384},
+        {.name = "web.example", .record_bytes = 16384, .hides = true},
+        {.name = "web.example", .second_name = "evil.example", .record_bytes = 16384},
+        {.name = "93.184.216.34", .record_bytes = 16384},
+    };
+    gateway_start_with(world, &usual);
+    assert_int_equal(say_hello(world, PORT_TLS, &good, 4096), 4);
+    assert_int_equal(say_hello(world, PORT_TLS, &split, 1), 4);
+    size_t length = world->seen->length;
+    assert_true(length > 100);
+    for (size_t i = 0; i < HUTCH_COUNT(bad); i++) {
+        assert_true(say_hello(world, PORT_TLS, &bad[i], 4096) <= 0);
+        assert_true(say_hello(world, PORT_TLS, &bad[i], 1) <= 0);
+        assert_true(say_hello(world, PORT_WEB_TOO, &bad[i], 4096) <= 0);
+    }
+    assert_int_equal(world->seen->length, length);
+    assert_true(was_denied(world, "web.example", PORT_TLS, EGRESS_WHY_SNI));
+    assert_true(was_denied(world, "web.example", PORT_WEB_TOO, EGRESS_WHY_SNI));
+}
+
+/* ---- addresses ---- */
+
+static void expect_reset(struct world *world, const char *name, uint16_t port)
+{
+    char byte;
+    hutch_autofd int fd = inside_connect(world, name, port);
+    assert_true(fd >= 0);
+    assert_int_equal(read_some(fd, &byte, 1), -ECONNRESET);
+}
+
+static void addresses_that_are_nobodys_business_are_not_dialled(void **state)
+{
+    struct world *world = *state;
+    gateway_start_with(world, &usual);
+    expect_reset(world, "private.example", PORT_WEB);
+    expect_reset(world, "loopback.example", PORT_ECHO);
+    expect_reset(world, "metadata.example", PORT_WEB);
+    expect_reset(world, "closed.example", PORT_ECHO);
+    expect_reset(world, "nowhere.example", PORT_WEB);
+    assert_true(was_denied(world, "private.example", PORT_WEB, EGRESS_WHY_RANGE));
+    assert_true(was_denied(world, "loopback.example", PORT_ECHO, EGRESS_WHY_RANGE));
+    assert_true(was_denied(world, "metadata.example", PORT_WEB, EGRESS_WHY_RANGE));
+    assert_true(was_denied(world, "closed.example", PORT_ECHO, EGRESS_WHY_CONNECT));
+    assert_true(was_denied(world, "nowhere.example", PORT_WEB, EGRESS_WHY_RESOLVE));
+    assert_int_equal(world->seen->connections, 0);
+    struct address unknown = {.family = AF_INET, .bytes = {198, 19, 200, 200}};
+    assert_int_equal(inside_connect_address(world, &unknown, 80), -ECONNREFUSED);
+}
+
+static void a_range_that_was_opened_is_dialled(void **state)
+{
+    struct world *world = *state;
+    const struct wanted opened = {.rules = {"private.example:7000", "loopback.example:7000"},
+                                  .opened = {"10.9.0.0/16"}};
+    char data[4];
+    gateway_start_with(world, &opened);
+    hutch_autofd int fd = inside_connect(world, "private.example", PORT_ECHO);
+    assert_int_equal(write(fd, "ping", 4), 4);
+    assert_int_equal(read_some(fd, data, 4), 4);
+    expect_reset(world, "loopback.example", PORT_ECHO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GATEWAY_TEST(requests_for_the_name_pass),
+        GATEWAY_TEST(requests_that_follow_are_read_too),
+        GATEWAY_TEST(requests_that_name_another_or_are_ambiguous_are_refused),
+        GATEWAY_TEST(an_upgrade_is_opaque_only_after_the_server_agreed),
+        GATEWAY_TEST(what_is_neither_is_refused_where_the_web_is),
+        GATEWAY_TEST(tls_must_name_the_host),
+        GATEWAY_TEST(addresses_that_are_nobodys_business_are_not_dialled),
+        GATEWAY_TEST(a_range_that_was_opened_is_dialled),
+    };
+    return gateway_run_tests(tests);
+}
