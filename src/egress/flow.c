@@ -7,7 +7,7 @@
 
 /* What goes through a buffer before a pipe is worth its price. */
 #define COPIED_FIRST 65536
-#define PIPE_BYTES (512 * 1024)
+#define PIPE_BYTES 524288
 
 /* ---- sides ---- */
 

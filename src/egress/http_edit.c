@@ -7,8 +7,10 @@
 static char *put_line(char *at, struct http_span line)
 {
     memcpy(at, line.at, line.length);
-    memcpy(at + line.length, "\r\n", 2);
-    return at + line.length + 2;
+    at += line.length;
+    *at++ = '\r';
+    *at++ = '\n';
+    return at;
 }
 
 /* The head without what is dropped is never longer than it was. */

@@ -5,7 +5,7 @@
 #include "egress/gateway.h"
 
 #define ROUNDS_OF_A_TURN 8 /* then somebody else is next */
-#define SPLICE_BYTES (512 * 1024)
+#define SPLICE_BYTES ((size_t)524288)
 
 static bool is_over(const struct connection *connection)
 {

@@ -35,7 +35,7 @@ static int open_wish(const struct plant_wish *wish)
 static void answer(int plant, const struct plant_request *request)
 {
     struct plant_reply reply = {.number = request->number, .count = request->count};
-    int fds[PLANT_MAX];
+    int fds[PLANT_MAX] = {0};
     size_t count = 0;
     union {
         struct cmsghdr head;

@@ -168,10 +168,11 @@ void gateway_start(struct world *world)
 {
     int pair[2];
     const char *program = getenv("HUTCH_TEST_GATEWAY");
-    assert_non_null(program);
+    if (!program)
+        fail_msg("HUTCH_TEST_GATEWAY names the program");
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     world->gateway = start();
-    if (world->gateway == 0) {
+    if (world->gateway == 0 && program) {
         int high[3] = {fcntl(pair[1], F_DUPFD, 20), fcntl(world->table_fd, F_DUPFD, 20),
                        fcntl(world->plant[0], F_DUPFD, 20)};
         for (int i = 0; i < 3; i++)
