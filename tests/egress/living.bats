@@ -14,15 +14,6 @@ fetch() { hutch exec "$1" -- curl -sS -m 5 "http://$2/"; } # NAME HOST
 reaches() { [ "$(fetch "$1" "$2" 2>/dev/null)" = ok ]; }   # NAME HOST: one of those that answer ok
 denies() { not reaches "$1" "$2"; }
 
-# The gateways of a sandbox or a run: there is one.
-gateway_of() { # PID-OF-KEEPER
-    local child argv0
-    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
-        argv0=
-        read -r -d '' argv0 2>/dev/null <"/proc/$child/cmdline"
-        [ "$argv0" != hutch-gateway ] || echo "$child"
-    done
-}
 another_gateway() { # KEEPER PID
     local now
     now=$(gateway_of "$1")
@@ -131,7 +122,8 @@ init_inside_now() { init_of "$1"; }
     after_kill9
     wait_gone "$gateway"
     hutch rm -f box || true
-    there "$HUTCH" run --egress raw.hutch.test -- sh -c 'touch /tmp/ready; sleep 3; for i in 1 2 3 4 5 6 7 8; do curl -s -m 5 http://raw.hutch.test/ && break; sleep 0.3; done' >"$WORK/out" 3>&- &
+    there "$HUTCH" run --egress raw.hutch.test -- sh -c 'sleep 2
+        for i in 1 2 3 4 5 6 7 8; do curl -s -m 5 http://raw.hutch.test/ && break; sleep 0.3; done' >"$WORK/out" 3>&- &
     local run=$!
     until_true 5 eval "[ -n \"\$(gateway_of $run)\" ]"
     kill -KILL "$(gateway_of $run)"
@@ -153,7 +145,8 @@ init_inside_now() { init_of "$1"; }
     same capabilities 0000000000000000 "$(awk '/^Cap(Inh|Prm|Eff|Amb):/{print $2}' "/proc/$gateway/status" | sort -u)"
     same "no new privileges" 1 "$(awk '/^NoNewPrivs:/{print $2}' "/proc/$gateway/status")"
     same "seccomp" 2 "$(awk '/^Seccomp:/{print $2}' "/proc/$gateway/status")"
-    same "files of the host's" "" "$(find "/proc/$gateway/fd" -printf '%l\n' | grep '^/' | grep -vE '^(/memfd:|/dev/null|/etc/(resolv.conf|hosts))' || true)"
+    same "files of the host's" "" "$(find "/proc/$gateway/fd" -printf '%l\n' |
+        grep '^/' | grep -vE '^(/memfd:|/dev/null|/etc/(resolv.conf|hosts))' || true)"
     same "environment" "" "$(tr '\0' '\n' <"/proc/$gateway/environ")"
     hutch rm -f box
 }
@@ -200,7 +193,8 @@ print(total)'
     until_true 5 grep -qs other.hutch.test "$WORK/live"
     same "inspect" '{"connections":1,"hosts":[["raw.hutch.test",80,1]]}' \
         "$(hutch inspect box | jq -c '.egress | {connections, hosts: [.hosts[] | [.name, .port, .connections]]}')"
-    same "inspect has what was denied" true "$(hutch inspect box | jq 'any((.egress_denied // .egress.denials)[]; .name == "other.hutch.test" and .why == "name")')"
+    same "inspect has what was denied" true \
+        "$(hutch inspect box | jq 'any((.egress_denied // .egress.denials)[]; .name == "other.hutch.test" and .why == "name")')"
     hutch egress --json box >"$WORK/json"
     grep -q raw.hutch.test "$WORK/json"
     grep -q other.hutch.test "$WORK/json"
@@ -220,7 +214,8 @@ print(total)'
     for target in file /etc/hostname ../../../outside /nowhere; do
         rm -f "$root/etc/resolv.conf"
         if [ $target = file ]; then echo 'nameserver 45.45.45.53' >"$root/etc/resolv.conf"; else ln -s $target "$root/etc/resolv.conf"; fi
-        result --rootfs "$root" --egress raw.hutch.test -- /bin/busybox sh -c 'cat /etc/resolv.conf | grep nameserver; busybox wget -q -O- http://raw.hutch.test/'
+        result --rootfs "$root" --egress raw.hutch.test -- \
+            /bin/busybox sh -c 'busybox grep nameserver /etc/resolv.conf; busybox wget -q -O- http://raw.hutch.test/'
         same "over $target" $'nameserver 198.18.0.1\nok' "$(field .stdout | grep -v fd68)"
     done
     same "the root is as it was" /nowhere "$(readlink "$root/etc/resolv.conf")"

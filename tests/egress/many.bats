@@ -5,13 +5,15 @@
 
 load ../lib
 load ../integration/words
+load ../sandbox/words
 load upstream
 
 setup_file() { upstream_start; }
 teardown_file() { upstream_stop; }
 
 @test "500 sandboxes, 100 of them busy, one that floods: no cross-talk, and nobody waits for it" {
-    there /usr/bin/python3 -B "$EGRESS_TESTS/many.py" "$HUTCH" "$EGRESS_TESTS/inside" "${HUTCH_TEST_GATEWAYS:-500}" >"$WORK/out" 2>"$WORK/said" || { tell && return 1; }
+    there /usr/bin/python3 -B "$EGRESS_TESTS/many.py" "$HUTCH" "$EGRESS_TESTS/inside" "${HUTCH_TEST_GATEWAYS:-500}" \
+        >"$WORK/out" 2>"$WORK/said" || { tell && return 1; }
     cat "$WORK/out" >&3
     # each host was asked only for what its own sandbox asked
     same "hosts that heard of another's token" 0 "$(reached_count '.event == "request" and (.line | test("/token")) and

@@ -39,7 +39,8 @@ def measure(pool, what):
     start = time.monotonic()
     times = sorted(t for each in pool.map(work, range(busy)) for t in each)
     median, late = statistics.median(times), times[int(len(times) * 0.95)]
-    print(f"{what}: {len(times)} requests of {busy} sandboxes in {time.monotonic() - start:.1f} s, median {median:.1f} ms, 95 % {late:.1f} ms")
+    took = time.monotonic() - start
+    print(f"{what}: {len(times)} requests of {busy} sandboxes in {took:.1f} s, median {median:.1f} ms, 95 % {late:.1f} ms")
     return median, late
 
 
@@ -65,7 +66,8 @@ def main():
         assert found >= count, "every sandbox has a gateway"
         quiet = measure(pool, "quiet")
         call("create", "--name", "flood", "--memory", "128m", "--mount", f"{inside}:/inside:ro", "--egress", "stream.hutch.test:9,19,7")
-        flood = subprocess.Popen([hutch, "exec", "flood", "--", "/usr/bin/python3", "-B", "/inside/flood.py"], stdout=subprocess.DEVNULL)
+        flood = subprocess.Popen([hutch, "exec", "flood", "--", "/usr/bin/python3", "-B", "/inside/flood.py"],
+            stdout=subprocess.DEVNULL)
         time.sleep(1)
         loud = measure(pool, "beside a flood")
         assert flood.poll() is None, "the flood has ended by itself"

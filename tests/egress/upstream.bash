@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The world behind a gateway: network and mount namespaces of the test's own, in which hutch runs. Loaded after ../lib.bash and
-# ../integration/words.bash.
+# The world behind a gateway: network and mount namespaces of the test's own, in which hutch runs. Loaded after ../lib.bash,
+# ../integration/words.bash and ../sandbox/words.bash.
 #
 #     upstream_start, upstream_stop      of setup_file and teardown_file: names, servers and traps (upstream/main.py)
 #     hutch ...                          as ever, but in that world, whose /etc/resolv.conf, /etc/hosts and certificates are its own
 #     questions                          what its name server was asked since the test began, a name a line
 #     asked_only NAME...                 fails when it was asked for any other
 #     reached JQ-CONDITION               what its servers wrote down since the test began
-#     judge FILE                         compares what an attacker inside says (inside/attack.py) with what has arrived
+#     attack SCRIPT ARG... -- FLAG...    lets one of inside/ loose in a sandbox
+#     judge LEAST                        compares what it says (inside/attack.py) with what has arrived
 #
 # The servers are the oracle: what did not reach them did not leave. On every address that must never be reached something listens and
 # tells (upstream/places.py), and after each test nothing may have reached one. Nothing of the host's own network is touched.
@@ -127,18 +128,39 @@ no_trap_was_reached() {
 }
 
 # Attacks: what must be denied has not arrived, what must pass has; and nobody was kept waiting.
-judge() { # FILE [LEAST]: at least so many rows
+judge() { # LEAST: so many attacks at least
     tail -n "+$REACHED_FROM" "$UPSTREAM/reached.log" >"$WORK/reached"
-    /usr/bin/python3 "$EGRESS_TESTS/judge.py" "$1" "$WORK/reached" "${2:-1}" >"$WORK/complaints" || true
+    /usr/bin/python3 "$EGRESS_TESTS/judge.py" "$WORK/rows" "$WORK/reached" "$1" >"$WORK/complaints" || echo "no judgement" >>"$WORK/complaints"
     nothing_wrong "$WORK/complaints"
 }
 
-# Runs attacks from inside, and judges.
-attack() { # LEAST SCRIPT FLAG...
-    local least=$1 script=$2
-    shift 2
+# --- gateways ---------------------------------------------------------------------------------------------------------------------
+
+# A keeper has one.
+gateway_of() { # PID-OF-KEEPER
+    local child argv0
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+        argv0=
+        read -r -d '' argv0 2>/dev/null <"/proc/$child/cmdline"
+        [ "$argv0" != hutch-gateway ] || echo "$child"
+    done
+}
+
+# Runs a script of inside/ in a sandbox of its own: what it prints is in $WORK/rows, what hutch tells of the sandbox in $WORK/json.
+# No gateway may fall to what it does: another would come and hide it.
+attack() { # SCRIPT [ARG...] -- FLAG...
+    local script=$1 arguments=() gateway keeper
+    shift
+    while [ "$1" != -- ]; do arguments+=("$1") && shift; done
+    shift
+    create attacker "${INSIDE[@]}" "$@"
+    keeper=$(keeper_of attacker)
+    gateway=$(gateway_of "$keeper")
     status=0
-    hutch run --timeout 100s --output-limit 8m "${INSIDE[@]}" "$@" -- /usr/bin/python3 "/inside/$script" >"$WORK/rows" 2>"$WORK/said" || status=$?
+    hutch exec --timeout 100s attacker -- /usr/bin/python3 -B "/inside/$script" "${arguments[@]}" >"$WORK/rows" 2>"$WORK/said" || status=$?
     same "exit status of $script" 0 "$status"
-    judge "$WORK/rows" "$least"
+    same "the gateway that has served" "$gateway" "$(gateway_of "$keeper")"
+    between "KiB that the gateway has" 1 16384 "$(awk '/^VmHWM:/{print $2}' "/proc/$gateway/status")"
+    hutch inspect attacker >"$WORK/json"
+    hutch rm -f attacker
 }

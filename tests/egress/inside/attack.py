@@ -6,7 +6,8 @@
     either(variant, port, *pieces)    nothing is claimed about it but that it ends
 
 In the pieces MARK stands for the marker. They are sent one after the other; a number among them is a pause in seconds, and ANSWER waits
-until something was received, END says that nothing more will be sent. Attacks are gathered first; run() carries all of them out, several at a time.
+until something was received, END says that nothing more will be sent. Attacks are gathered first; run() carries all of them out,
+    several at a time.
 """
 import concurrent.futures
 import json

@@ -9,8 +9,10 @@ import time
 
 MARK = os.urandom(16).hex().encode()
 ADDRESSES = (
-    "45.45.45.10", "45.45.45.20", "45.45.45.40", "45.45.45.53", "127.0.0.53", "169.254.169.254", "10.0.0.1", "192.168.0.1", "198.18.0.1", "198.18.77.77", "198.19.255.254", "255.255.255.255", "224.0.0.1",
-    "2a09:beef::10", "2a09:beef::20", "2a09:beef::40", "fd68:7574:6368::1", "fd68:7574:6368::4444", "64:ff9b::2d2d:2d14", "::ffff:45.45.45.20", "fe80::1%1", "ff02::1%1",
+    "45.45.45.10", "45.45.45.20", "45.45.45.40", "45.45.45.53", "127.0.0.53", "169.254.169.254", "10.0.0.1", "192.168.0.1",
+    "198.18.0.1", "198.18.77.77", "198.19.255.254", "255.255.255.255", "224.0.0.1",
+    "2a09:beef::10", "2a09:beef::20", "2a09:beef::40", "fd68:7574:6368::1", "fd68:7574:6368::4444", "64:ff9b::2d2d:2d14",
+    "::ffff:45.45.45.20", "fe80::1%1", "ff02::1%1",
 )  # fmt: skip
 
 
@@ -70,7 +72,8 @@ def datagrams():
 
 def kinds():
     """Sockets that must not exist at all."""
-    families = {"packet": 17, "netlink generic": 16, "vsock": 40, "can": 29, "bluetooth": 31, "alg": 38, "xdp": 44, "tipc": 30, "smc": 43, "rds": 21}
+    families = {"packet": 17, "netlink generic": 16, "vsock": 40, "can": 29, "bluetooth": 31, "alg": 38, "xdp": 44, "tipc": 30,
+        "smc": 43, "rds": 21}
     for what, family in families.items():
         for kind in socket.SOCK_RAW, socket.SOCK_DGRAM, socket.SOCK_STREAM, socket.SOCK_SEQPACKET:
             try:
@@ -84,7 +87,8 @@ def kinds():
             bad(f"a raw socket, family {family}, protocol {protocol}")
         except OSError:
             pass
-    for family, (kind, protocol) in itertools.product((socket.AF_INET, socket.AF_INET6), ((5, 132), (2, 132), (6, 33), (2, 136), (1, 262))):
+    for family, (kind, protocol) in itertools.product((socket.AF_INET, socket.AF_INET6),
+        ((5, 132), (2, 132), (6, 33), (2, 136), (1, 262))):
         try:  # SCTP, DCCP, UDP-Lite, MPTCP: where the kernel has them, they lead nowhere
             with socket.socket(family, kind, protocol) as sock:
                 sock.settimeout(0.3)

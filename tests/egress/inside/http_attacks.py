@@ -20,16 +20,26 @@ def after(*headers, body=b"", line=b"POST /first HTTP/1.1\r\n"):
 
 def hosts():
     values = {
-        "another host": b"other.hutch.test", "its parent": b"hutch.test", "a child of it": b"a.raw.hutch.test", "its name as a prefix": b"raw.hutch.test.evil.test",
-        "its name as a suffix": b"evilraw.hutch.test", "two names with a space": b"raw.hutch.test other.hutch.test", "two names with a comma": b"raw.hutch.test,other.hutch.test",
-        "as a user": b"raw.hutch.test@other.hutch.test", "with a user": b"x@raw.hutch.test", "as a fragment": b"other.hutch.test#raw.hutch.test",
-        "with a path": b"raw.hutch.test/x", "with a query": b"other.hutch.test?raw.hutch.test", "with a backslash": b"other.hutch.test\\raw.hutch.test",
-        "a NUL and more": b"raw.hutch.test\0.evil.test", "only a NUL more": b"raw.hutch.test\0", "in brackets": b"[raw.hutch.test]", "empty": b"", "blank": b"  ",
-        "an address": b"45.45.45.20", "its synthetic address": b"198.18.0.2", "localhost": b"localhost", "another port": b"raw.hutch.test:81",
-        "a port that wraps around": b"raw.hutch.test:65616", "no digits in the port": b"raw.hutch.test:8o", "two ports": b"raw.hutch.test:80:443", "a negative port": b"raw.hutch.test:-80",
-        "a signed port": b"raw.hutch.test:+80", "wide letters": "ｒａｗ.hutch.test".encode(), "a dotless i": "raw.hutch.tést".encode(), "a soft hyphen": "ra\u00adw.hutch.test".encode(),
-        "an ideographic dot": "raw。hutch.test".encode(), "percent": b"raw%2ehutch.test", "two dots": b"raw..hutch.test", "two dots at the end": b"raw.hutch.test..", "a dot before": b".raw.hutch.test",
-        "a vertical tab": b"\x0braw.hutch.test", "a form feed behind": b"raw.hutch.test\x0c", "DEL": b"raw.hutch.test\x7f", "quotes": b'"raw.hutch.test"',
+        "another host": b"other.hutch.test", "its parent": b"hutch.test", "a child of it": b"a.raw.hutch.test",
+        "its name as a prefix": b"raw.hutch.test.evil.test",
+        "its name as a suffix": b"evilraw.hutch.test", "two names with a space": b"raw.hutch.test other.hutch.test",
+        "two names with a comma": b"raw.hutch.test,other.hutch.test",
+        "as a user": b"raw.hutch.test@other.hutch.test", "with a user": b"x@raw.hutch.test",
+        "as a fragment": b"other.hutch.test#raw.hutch.test",
+        "with a path": b"raw.hutch.test/x", "with a query": b"other.hutch.test?raw.hutch.test",
+        "with a backslash": b"other.hutch.test\\raw.hutch.test",
+        "a NUL and more": b"raw.hutch.test\0.evil.test", "only a NUL more": b"raw.hutch.test\0", "in brackets": b"[raw.hutch.test]",
+        "empty": b"", "blank": b"  ",
+        "an address": b"45.45.45.20", "its synthetic address": b"198.18.0.2", "localhost": b"localhost",
+        "another port": b"raw.hutch.test:81",
+        "a port that wraps around": b"raw.hutch.test:65616", "no digits in the port": b"raw.hutch.test:8o",
+        "two ports": b"raw.hutch.test:80:443", "a negative port": b"raw.hutch.test:-80",
+        "a signed port": b"raw.hutch.test:+80", "wide letters": "ｒａｗ.hutch.test".encode(), "a dotless i": "raw.hutch.tést".encode(),
+        "a soft hyphen": "ra\u00adw.hutch.test".encode(),
+        "an ideographic dot": "raw。hutch.test".encode(), "percent": b"raw%2ehutch.test", "two dots": b"raw..hutch.test",
+        "two dots at the end": b"raw.hutch.test..", "a dot before": b".raw.hutch.test",
+        "a vertical tab": b"\x0braw.hutch.test", "a form feed behind": b"raw.hutch.test\x0c", "DEL": b"raw.hutch.test\x7f",
+        "quotes": b'"raw.hutch.test"',
     }  # fmt: skip
     for (what, value), port in itertools.product(values.items(), (80, 7000)):
         deny(f"Host: {what}, port {port}", port, get(b"Host: " + value + b"\r\n"))
@@ -82,9 +92,12 @@ def lines():
         "CONNECT elsewhere": b"CONNECT other.hutch.test:443 HTTP/1.1\r\nX: " + MARK + b"\r\n",
         "CONNECT to itself": b"CONNECT raw.hutch.test:443 HTTP/1.1\r\nX: " + MARK + b"\r\n",
         "connect in small letters": b"connect other.hutch.test:443 HTTP/1.1\r\nX: " + MARK + b"\r\n",
-        "two blanks": b"GET  /" + MARK + b" HTTP/1.1\r\n", "a tab": b"GET\t/" + MARK + b" HTTP/1.1\r\n", "a blank in the target": b"GET /a b" + MARK + b" HTTP/1.1\r\n",
-        "a NUL in the target": b"GET /\0" + MARK + b" HTTP/1.1\r\n", "a blank behind the version": b"GET /" + MARK + b" HTTP/1.1 \r\n", "HTTP/2.0": b"GET /" + MARK + b" HTTP/2.0\r\n",
-        "HTTP/1.10": b"GET /" + MARK + b" HTTP/1.10\r\n", "http/1.1": b"GET /" + MARK + b" http/1.1\r\n", "HTTP/0.9 with headers": b"GET /" + MARK + b"\r\n", "a bare LF in it": b"GET /" + MARK + b" HTTP/1.1\n",
+        "two blanks": b"GET  /" + MARK + b" HTTP/1.1\r\n", "a tab": b"GET\t/" + MARK + b" HTTP/1.1\r\n",
+        "a blank in the target": b"GET /a b" + MARK + b" HTTP/1.1\r\n",
+        "a NUL in the target": b"GET /\0" + MARK + b" HTTP/1.1\r\n", "a blank behind the version": b"GET /" + MARK + b" HTTP/1.1 \r\n",
+        "HTTP/2.0": b"GET /" + MARK + b" HTTP/2.0\r\n",
+        "HTTP/1.10": b"GET /" + MARK + b" HTTP/1.10\r\n", "http/1.1": b"GET /" + MARK + b" http/1.1\r\n",
+        "HTTP/0.9 with headers": b"GET /" + MARK + b"\r\n", "a bare LF in it": b"GET /" + MARK + b" HTTP/1.1\n",
         "a CR in it": b"GET /\r" + MARK + b" HTTP/1.1\r\n",
     }.items():  # fmt: skip
         deny(f"request line: {what}", 80, get(GOOD, line=line))
@@ -109,39 +122,62 @@ def lines():
 def framing():
     chunked = b"Transfer-Encoding: chunked\r\n"
     for what, headers, body in (
-        ("CL with TE", (GOOD, b"Content-Length: 5\r\n", chunked), b"0\r\n\r\n"), ("TE with CL", (GOOD, chunked, b"Content-Length: 0\r\n"), b"0\r\n\r\n"),
-        ("CL twice, the same", (GOOD, b"Content-Length: 0\r\n" * 2), b""), ("CL twice", (GOOD, b"Content-Length: 0\r\nContent-Length: 90\r\n"), b""),
-        ("CL in a list", (GOOD, b"Content-Length: 0, 0\r\n"), b""), ("CL with a sign", (GOOD, b"Content-Length: +0\r\n"), b""), ("CL negative", (GOOD, b"Content-Length: -1\r\n"), b""),
-        ("CL hexadecimal", (GOOD, b"Content-Length: 0x0\r\n"), b""), ("CL empty", (GOOD, b"Content-Length: \r\n"), b""), ("CL beyond 64 bits", (GOOD, b"Content-Length: 18446744073709551616\r\n"), b""),
-        ("CL with a blank inside", (GOOD, b"Content-Length: 0 0\r\n"), b""), ("CL with a blank before the colon", (GOOD, b"Content-Length : 90\r\n"), b""), ("CL with underscore", (GOOD, b"Content_Length: 90\r\n"), b""),
-        ("TE twice", (GOOD, chunked, chunked), b"0\r\n\r\n"), ("TE identity", (GOOD, b"Transfer-Encoding: identity\r\n"), b""), ("TE chunked, identity", (GOOD, b"Transfer-Encoding: chunked, identity\r\n"), b"0\r\n\r\n"),
-        ("TE xchunked", (GOOD, b"Transfer-Encoding: xchunked\r\n"), b"0\r\n\r\n"), ("TE gzip, chunked", (GOOD, b"Transfer-Encoding: gzip, chunked\r\n"), b"0\r\n\r\n"), ("TE with a blank", (GOOD, b"Transfer-Encoding : chunked\r\n"), b"0\r\n\r\n"),
-        ("TE with a vertical tab", (GOOD, b"Transfer-Encoding: \x0bchunked\r\n"), b"0\r\n\r\n"), ("TE quoted", (GOOD, b'Transfer-Encoding: "chunked"\r\n'), b"0\r\n\r\n"), ("TE with a NUL", (GOOD, b"Transfer-Encoding: chunked\0\r\n"), b"0\r\n\r\n"),
+        ("CL with TE", (GOOD, b"Content-Length: 5\r\n", chunked), b"0\r\n\r\n"),
+        ("TE with CL", (GOOD, chunked, b"Content-Length: 0\r\n"), b"0\r\n\r\n"),
+        ("CL twice, the same", (GOOD, b"Content-Length: 0\r\n" * 2), b""),
+        ("CL twice", (GOOD, b"Content-Length: 0\r\nContent-Length: 90\r\n"), b""),
+        ("CL in a list", (GOOD, b"Content-Length: 0, 0\r\n"), b""), ("CL with a sign", (GOOD, b"Content-Length: +0\r\n"), b""),
+        ("CL negative", (GOOD, b"Content-Length: -1\r\n"), b""),
+        ("CL hexadecimal", (GOOD, b"Content-Length: 0x0\r\n"), b""), ("CL empty", (GOOD, b"Content-Length: \r\n"), b""),
+        ("CL beyond 64 bits", (GOOD, b"Content-Length: 18446744073709551616\r\n"), b""),
+        ("CL with a blank inside", (GOOD, b"Content-Length: 0 0\r\n"), b""),
+        ("CL with a blank before the colon", (GOOD, b"Content-Length : 90\r\n"), b""),
+        ("CL with underscore", (GOOD, b"Content_Length: 90\r\n"), b""),
+        ("TE twice", (GOOD, chunked, chunked), b"0\r\n\r\n"), ("TE identity", (GOOD, b"Transfer-Encoding: identity\r\n"), b""),
+        ("TE chunked, identity", (GOOD, b"Transfer-Encoding: chunked, identity\r\n"), b"0\r\n\r\n"),
+        ("TE xchunked", (GOOD, b"Transfer-Encoding: xchunked\r\n"), b"0\r\n\r\n"),
+        ("TE gzip, chunked", (GOOD, b"Transfer-Encoding: gzip, chunked\r\n"), b"0\r\n\r\n"),
+        ("TE with a blank", (GOOD, b"Transfer-Encoding : chunked\r\n"), b"0\r\n\r\n"),
+        ("TE with a vertical tab", (GOOD, b"Transfer-Encoding: \x0bchunked\r\n"), b"0\r\n\r\n"),
+        ("TE quoted", (GOOD, b'Transfer-Encoding: "chunked"\r\n'), b"0\r\n\r\n"),
+        ("TE with a NUL", (GOOD, b"Transfer-Encoding: chunked\0\r\n"), b"0\r\n\r\n"),
         ("TE in HTTP/1.0", (GOOD, chunked), b"0\r\n\r\n"),
     ):  # fmt: skip
         line = b"POST /first HTTP/1.0\r\n" if "1.0" in what else b"POST /first HTTP/1.1\r\n"
         deny(f"framing: {what}", 80, after(*headers, body=body, line=line))
         deny(f"framing: {what}, port 7000", 7000, after(*(h.replace(b"test\r", b"test:7000\r") for h in headers), body=body, line=line))
     for what, body in {
-        "a chunk's size beyond 64 bits": b"10000000000000000\r\n", "a chunk's size with 0x": b"0x0\r\n\r\n", "a signed size": b"+0\r\n\r\n", "a size that ends with LF": b"0\n\n", "no size": b"\r\n\r\n",
-        "a blank before the size": b" 0\r\n\r\n", "data that ends with LF": b"1\r\na\n0\r\n\r\n", "data longer than its size": b"1\r\nab\r\n0\r\n\r\n", "an extension with LF": b"1;a\nb\r\na\r\n0\r\n\r\n",
-        "a blank behind the size": b"0 \r\n\r\n", "a trailer with LF": b"0\r\nX: a\n\r\n", "a trailer that is a Host": b"0\r\nHost: other.hutch.test\r\n\r\n", "a negative size": b"-1\r\n\r\n", "an endless size": b"0" * 100000,
+        "a chunk's size beyond 64 bits": b"10000000000000000\r\n", "a chunk's size with 0x": b"0x0\r\n\r\n",
+        "a signed size": b"+0\r\n\r\n", "a size that ends with LF": b"0\n\n", "no size": b"\r\n\r\n",
+        "a blank before the size": b" 0\r\n\r\n", "data that ends with LF": b"1\r\na\n0\r\n\r\n",
+        "data longer than its size": b"1\r\nab\r\n0\r\n\r\n", "an extension with LF": b"1;a\nb\r\na\r\n0\r\n\r\n",
+        "a blank behind the size": b"0 \r\n\r\n", "a trailer with LF": b"0\r\nX: a\n\r\n",
+        "a trailer that is a Host": b"0\r\nHost: other.hutch.test\r\n\r\n", "a negative size": b"-1\r\n\r\n",
+        "an endless size": b"0" * 100000,
     }.items():  # fmt: skip
         deny(f"chunks: {what}", 80, after(GOOD, chunked, body=body))
     inside = b"GET /" + MARK + b" HTTP/1.1\r\nHost: other.hutch.test\r\n\r\n"
-    passes("a body that looks like a request is a body", 80, get(GOOD, b"Content-Length: %d\r\n" % len(inside), line=b"POST / HTTP/1.1\r\n") + inside)
-    passes("a chunk that looks like a request is a chunk", 80, get(GOOD, chunked, line=b"POST / HTTP/1.1\r\n") + b"%x\r\n" % len(inside) + inside + b"\r\n0\r\n\r\n")
-    passes("chunks, extensions and trailers", 80, get(GOOD, chunked, line=b"POST / HTTP/1.1\r\n") + b"1;a=b\r\nx\r\n0\r\nX: y\r\n\r\n" + get(GOOD))
-    passes("Expect: 100-continue", 80, get(GOOD, b"Expect: 100-continue\r\nContent-Length: 32\r\n", line=b"POST / HTTP/1.1\r\n"), 0.05, MARK)
+    passes("a body that looks like a request is a body", 80,
+        get(GOOD, b"Content-Length: %d\r\n" % len(inside), line=b"POST / HTTP/1.1\r\n") + inside)
+    passes("a chunk that looks like a request is a chunk", 80,
+        get(GOOD, chunked, line=b"POST / HTTP/1.1\r\n") + b"%x\r\n" % len(inside) + inside + b"\r\n0\r\n\r\n")
+    passes("chunks, extensions and trailers", 80,
+        get(GOOD, chunked, line=b"POST / HTTP/1.1\r\n") + b"1;a=b\r\nx\r\n0\r\nX: y\r\n\r\n" + get(GOOD))
+    passes("Expect: 100-continue", 80, get(GOOD, b"Expect: 100-continue\r\nContent-Length: 32\r\n", line=b"POST / HTTP/1.1\r\n"), 0.05,
+        MARK)
 
 
 def later():
     """What comes second."""
     first = get(GOOD, line=b"GET /first HTTP/1.1\r\n")
     for what, request in {
-        "another Host": EVIL, "two Hosts": get(GOOD, b"Host: other.hutch.test\r\n"), "absolute": get(GOOD, line=b"GET http://other.hutch.test/" + MARK + b" HTTP/1.1\r\n"), "no Host": get(),
-        "CONNECT": b"CONNECT other.hutch.test:443 HTTP/1.1\r\n" + GOOD + b"X: " + MARK + b"\r\n\r\n", "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + MARK, "bytes": b"\0\1\2" + MARK, "TLS": b"\x16\x03\x01\x00\x30" + MARK + b"0" * 16,
-        "blanks and another Host": b"  " + EVIL, "an upgrade": get(GOOD, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", line=b"GET / HTTP/1.1\r\n") + MARK,
+        "another Host": EVIL, "two Hosts": get(GOOD, b"Host: other.hutch.test\r\n"),
+        "absolute": get(GOOD, line=b"GET http://other.hutch.test/" + MARK + b" HTTP/1.1\r\n"), "no Host": get(),
+        "CONNECT": b"CONNECT other.hutch.test:443 HTTP/1.1\r\n" + GOOD + b"X: " + MARK + b"\r\n\r\n",
+        "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + MARK, "bytes": b"\0\1\2" + MARK,
+        "TLS": b"\x16\x03\x01\x00\x30" + MARK + b"0" * 16,
+        "blanks and another Host": b"  " + EVIL,
+        "an upgrade": get(GOOD, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", line=b"GET / HTTP/1.1\r\n") + MARK,
     }.items():  # fmt: skip
         for port, request_before in ((80, first), (7000, first.replace(b"test\r", b"test:7000\r"))):
             sent = request if port == 80 else request.replace(b"raw.hutch.test\r", b"raw.hutch.test:7000\r")
@@ -153,9 +189,12 @@ def later():
     deny("after Connection: close", 80, close + EVIL)
     deny("after a HEAD", 80, get(GOOD, line=b"HEAD /first HTTP/1.1\r\n") + EVIL)
     deny("after a GET with a body", 80, after(GOOD, b"Content-Length: 3\r\n", body=b"abc", line=b"GET /first HTTP/1.1\r\n"))
-    deny("after an upgrade that was not granted", 80, get(GOOD, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", line=b"GET /first HTTP/1.1\r\n"), ANSWER, EVIL)
+    deny("after an upgrade that was not granted", 80,
+        get(GOOD, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", line=b"GET /first HTTP/1.1\r\n"), ANSWER, EVIL)
     deny("beside an upgrade", 80, get(GOOD, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", line=b"GET /first HTTP/1.1\r\n") + EVIL)
-    deny("an upgrade to HTTP/2 with more", 80, get(GOOD, b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n", line=b"GET /first HTTP/1.1\r\n"), ANSWER, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + MARK)
+    deny("an upgrade to HTTP/2 with more", 80,
+        get(GOOD, b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n", line=b"GET /first HTTP/1.1\r\n"),
+        ANSWER, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + MARK)
     passes("a second good one", 80, first, ANSWER, get(GOOD))
     passes("twenty good ones at once", 80, first * 19 + get(GOOD))
 

@@ -44,7 +44,8 @@ def message(before, extensions, kind=1):
 
 
 def records(data, size=16000, version=b"\x03\x01", kind=22):
-    return b"".join(bytes([kind]) + version + struct.pack("!H", len(data[i : i + size])) + data[i : i + size] for i in range(0, len(data), size))
+    return b"".join(bytes([kind]) + version + struct.pack("!H", len(data[i : i + size])) + data[i : i + size] for i in range(0,
+        len(data), size))
 
 
 def server_name(*names, kind=0):
@@ -65,30 +66,42 @@ GOOD, OTHER = named(b"raw.hutch.test"), named(b"other.hutch.test")
 
 def names(port):
     for what, name in {
-        "another": b"other.hutch.test", "its parent": b"hutch.test", "a child": b"a.raw.hutch.test", "as a prefix": b"raw.hutch.test.evil.test", "as a suffix": b"evilraw.hutch.test",
-        "a NUL and more": b"raw.hutch.test\0.evil.test", "a NUL at the end": b"raw.hutch.test\0", "empty": b"", "an address": b"45.45.45.20", "a blank": b"raw.hutch.test ", "a port": b"raw.hutch.test:443",
-        "wide letters": "ｒａｗ.hutch.test".encode(), "a wildcard": b"*.hutch.test", "in brackets": b"[raw.hutch.test]", "two dots at the end": b"raw.hutch.test..", "very long": b"a" * 60000, "an allowed name and more": b"raw.hutch.test,other.hutch.test",
+        "another": b"other.hutch.test", "its parent": b"hutch.test", "a child": b"a.raw.hutch.test",
+        "as a prefix": b"raw.hutch.test.evil.test", "as a suffix": b"evilraw.hutch.test",
+        "a NUL and more": b"raw.hutch.test\0.evil.test", "a NUL at the end": b"raw.hutch.test\0", "empty": b"",
+        "an address": b"45.45.45.20", "a blank": b"raw.hutch.test ", "a port": b"raw.hutch.test:443",
+        "wide letters": "ｒａｗ.hutch.test".encode(), "a wildcard": b"*.hutch.test", "in brackets": b"[raw.hutch.test]",
+        "two dots at the end": b"raw.hutch.test..", "very long": b"a" * 60000,
+        "an allowed name and more": b"raw.hutch.test,other.hutch.test",
     }.items():  # fmt: skip
         deny(f"SNI: {what}, port {port}", port, records(named(name)))
     deny(f"SNI: none, port {port}", port, records(message(BEFORE, REST)))
     deny(f"no extensions, port {port}", port, records(message(BEFORE, [])))
-    deny(f"no room for extensions, port {port}", port, records(b"\1" + (len(BEFORE)).to_bytes(3, "big") + BEFORE[:2] + MARK + BEFORE[34:]))
-    deny(f"TLS 1.2, another, port {port}", port, records(message(parts(hello(version=ssl.TLSVersion.TLSv1_2))[0], [server_name(b"other.hutch.test")])))
+    deny(f"no room for extensions, port {port}", port,
+        records(b"\1" + (len(BEFORE)).to_bytes(3, "big") + BEFORE[:2] + MARK + BEFORE[34:]))
+    deny(f"TLS 1.2, another, port {port}", port,
+        records(message(parts(hello(version=ssl.TLSVersion.TLSv1_2))[0], [server_name(b"other.hutch.test")])))
 
 
 def shapes(port):
     deny(f"two names in the list, port {port}", port, records(named(b"raw.hutch.test", b"other.hutch.test")))
     deny(f"two names in the list, turned, port {port}", port, records(named(b"other.hutch.test", b"raw.hutch.test")))
-    deny(f"two SNI extensions, port {port}", port, records(message(BEFORE, [server_name(b"raw.hutch.test"), server_name(b"other.hutch.test")] + REST)))
-    deny(f"two SNI extensions far apart, port {port}", port, records(message(BEFORE, [server_name(b"other.hutch.test")] + REST + [server_name(b"raw.hutch.test")])))
+    deny(f"two SNI extensions, port {port}", port,
+        records(message(BEFORE, [server_name(b"raw.hutch.test"), server_name(b"other.hutch.test")] + REST)))
+    deny(f"two SNI extensions far apart, port {port}", port,
+        records(message(BEFORE, [server_name(b"other.hutch.test")] + REST + [server_name(b"raw.hutch.test")])))
     deny(f"a name of another type, port {port}", port, records(named(b"raw.hutch.test", kind=7)))
     deny(f"an empty list, port {port}", port, records(message(BEFORE, [(SNI, b"\0\0")] + REST)))
-    deny(f"a list longer than its extension, port {port}", port, records(message(BEFORE, [(SNI, b"\0\x40\0\0\x0eraw.hutch.test")] + REST)))
+    deny(f"a list longer than its extension, port {port}", port,
+        records(message(BEFORE, [(SNI, b"\0\x40\0\0\x0eraw.hutch.test")] + REST)))
     deny(f"a list shorter than its name, port {port}", port, records(message(BEFORE, [(SNI, b"\0\5\0\0\x0eraw.hutch.test")] + REST)))
-    deny(f"bytes behind the list, port {port}", port, records(message(BEFORE, [(SNI, b"\0\x11\0\0\x0eraw.hutch.test\0\0\x10other.hutch.test")] + REST)))
+    deny(f"bytes behind the list, port {port}", port,
+        records(message(BEFORE, [(SNI, b"\0\x11\0\0\x0eraw.hutch.test\0\0\x10other.hutch.test")] + REST)))
     inner = b"\0" + b"\0\1\0\1" + b"\7" + struct.pack("!H", 32) + os.urandom(32) + struct.pack("!H", 200) + os.urandom(200)
-    deny(f"ECH with a good outer name, port {port}", port, records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ECH, inner)])))
-    deny(f"ECH as GREASE sends it, empty, port {port}", port, records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ECH, b"")])))
+    deny(f"ECH with a good outer name, port {port}", port,
+        records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ECH, inner)])))
+    deny(f"ECH as GREASE sends it, empty, port {port}", port,
+        records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ECH, b"")])))
     deny(f"ESNI, port {port}", port, records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ESNI, inner)])))
     deny(f"extensions that end beyond the message, port {port}", port, records(GOOD[:-3] + b"\xff\xff\xff"))
     deny(f"bytes behind the extensions, port {port}", port, records(longer(GOOD)))
@@ -115,7 +128,8 @@ def pieces(port):
     deny(f"a message that is no hello, port {port}", port, records(message(BEFORE, EXTENSIONS, kind=2)))
     either(f"a record longer than allowed, port {port}", port, records(named(b"raw.hutch.test") + b"\0" * 20000, size=60000))
     deny(f"SSL 2, port {port}", port, bytes([0x80, 0x4E, 1, 3, 1, 0, 3, 0, 0, 0, 32]) + b"\0\0\x2f" + MARK + b"\0" * 35)
-    deny(f"a message of 16 MiB, port {port}", port, b"\x16\x03\x01\x40\0\1\xff\xff\xff" + b"\3\3" + MARK + b"\0" * 16346, *[b"\x16\x03\x01\x40\0" + b"\0" * 16384] * 40)
+    deny(f"a message of 16 MiB, port {port}", port, b"\x16\x03\x01\x40\0\1\xff\xff\xff" + b"\3\3" + MARK + b"\0" * 16346,
+        *[b"\x16\x03\x01\x40\0" + b"\0" * 16384] * 40)
     deny(f"half a hello, and the end, port {port}", port, records(OTHER)[:-20], END)
 
 
@@ -127,7 +141,8 @@ def good(port):
     passes(f"good, in segments, port {port}", port, records(GOOD)[:7], 0.05, records(GOOD)[7:60], 0.05, records(GOOD)[60:])
     # the marker is whole in the second record
     passes(f"good, over two records, port {port}", port, records(GOOD[:5]) + records(GOOD[5:]))
-    passes(f"good, over many records, port {port}", port, records(GOOD[:1]) + records(GOOD[1:4], 1) + records(GOOD[4:60]) + records(GOOD[60:], 20))
+    passes(f"good, over many records, port {port}", port,
+        records(GOOD[:1]) + records(GOOD[1:4], 1) + records(GOOD[4:60]) + records(GOOD[60:], 20))
     passes(f"good, padded, port {port}", port, records(message(BEFORE, EXTENSIONS + [(PADDING, b"\0" * 3000)])))
     either(f"a dot at the end, port {port}", port, records(named(b"raw.hutch.test.")))
 

@@ -93,7 +93,8 @@ class WebServer:
         variables = {
             "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": os.path.join(self.directory, "git"), "GIT_HTTP_EXPORT_ALL": "1",
             "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
-            "PATH_INFO": request.path, "QUERY_STRING": request.query, "REQUEST_METHOD": request.method, "CONTENT_LENGTH": str(len(body)),
+            "PATH_INFO": request.path, "QUERY_STRING": request.query, "REQUEST_METHOD": request.method,
+            "CONTENT_LENGTH": str(len(body)),
             "CONTENT_TYPE": request.get("content-type"), "HTTP_CONTENT_ENCODING": request.get("content-encoding"),
             "GIT_PROTOCOL": request.get("git-protocol"), "REMOTE_ADDR": "45.45.45.1",
         }  # fmt: skip
