@@ -12,7 +12,7 @@ teardown_file() { upstream_stop; }
 
 # as it comes with python3-venv
 PIP="/usr/bin/python3 \$(echo /usr/share/python-wheels/pip-*.whl)/pip"
-declare -A PROGRAM=(
+declare -gA PROGRAM=(
     [curl]='curl -sS -m 20 https://web.hutch.test/by-curl && curl -sS -m 20 http://web.hutch.test/plainly'
     [git]='git clone -q https://git.hutch.test/repo.git /tmp/repo && git -C /tmp/repo log --format=%s'
     [pip]="$PIP install -q --no-cache-dir --disable-pip-version-check --retries 0 --root-user-action ignore --target /tmp/site \
@@ -114,12 +114,12 @@ with socket.create_connection(("web.hutch.test", 80), 5) as sock:
 
 # Without a rule there is no name server and no gateway; with another's rule there is one that denies.
 fails_at_once() { # FLAG...
-    local program start
+    local program
     for program in "${!PROGRAM[@]}"; do
-        start=$(now_ms)
         result --memory 1g "$@" -- sh -c "${PROGRAM[$program]}"
         holds "$program fails" '.reason == "exited" and .exit_code != 0'
-        in_time "$program without a rule, ms" 0 2000 $(($(now_ms) - start))
+        # pip computes for seconds before it asks; what counts is how long it waits
+        in_time "ms that $program waited" 0 2000 "$(field '.duration_ms - .usage.cpu_ms')"
     done
     same "questions" 0 "$(question_count)"
     same "connections" 0 "$(reached_count true)"
