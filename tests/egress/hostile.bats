@@ -157,6 +157,12 @@ for bad in map(hexed, ("127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00:
 PY
 }
 
+@test "names below a wildcard, without end: the gateway keeps its size, and exact names go on" {
+    attack wild_names.py -- --egress raw.hutch.test --egress '*.wild.hutch.test'
+    same "what went wrong" "done" "$(cat "$WORK/rows")"
+    same "questions" 0 "$(question_count)"
+}
+
 @test "an allowed name that leads to what is private, loopback, link-local or metadata, in any disguise, is not dialled" {
     local labels name
     mapfile -t labels < <(inward_labels)
