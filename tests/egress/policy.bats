@@ -34,7 +34,7 @@ under() { result --policy "$WORK/policy.json" "$@"; } # FLAG... -- COMMAND...
 }
 
 @test "a range that is opened is reached, its neighbours are not" {
-    TRAP_MAY_BE_REACHED=1
+    export TRAP_MAY_BE_REACHED=1
     policy '{"egress": {"hosts": ["*.ip.hutch.test"], "ranges": ["10.0.0.0/30", "fd00:ec2::254/128"]}}'
     under --egress '*.ip.hutch.test' -- sh -c 'for name in 0a000001 fd000ec2000000000000000000000254; do curl -sS -m 5 "http://$name.ip.hutch.test/"; done
         for name in 0afffffe 7f000001 a9fea9fe 0064ff9b00000000000000000a000001 20020a00000100000000000000000001 00000000000000000000ffff0a000001 c0a80001; do
