@@ -7,7 +7,8 @@
 #include "egress/hello.h"
 #include "egress/http_edit.h"
 
-#define TLS_HANDSHAKE 0x16
+#define TLS_FIRST_TYPE 20 /* of a record */
+#define TLS_LAST_TYPE 24
 #define TLS_MAJOR 3
 
 static bool is_for_the_web(uint16_t port)
@@ -210,19 +211,28 @@ static void examine_unlike(struct connection *connection)
         become_opaque(connection);
 }
 
+/* Some servers take no offence at another record before the handshake, so every kind of it counts.
+ */
+static bool begins_record(struct http_span data)
+{
+    uint8_t type = (uint8_t)data.at[0];
+    return type >= TLS_FIRST_TYPE && type <= TLS_LAST_TYPE &&
+           (data.length == 1 || data.at[1] == TLS_MAJOR);
+}
+
 static void examine_unknown(struct connection *connection)
 {
     struct flow *out = &connection->out;
     struct http_span data = unexamined(out);
     bool is_web = is_for_the_web(connection->port);
     size_t leading;
-    if (!data.length || (!connection->early && (uint8_t)data.at[0] == TLS_HANDSHAKE &&
-                         data.length == 1 && !out->has_ended))
+    if (!data.length)
         return;
-    if (!connection->early && (uint8_t)data.at[0] == TLS_HANDSHAKE && data.length > 1 &&
-        data.at[1] == TLS_MAJOR) {
-        examine_hello(connection);
-        return;
+    if (!connection->early && begins_record(data)) {
+        if (data.length > 1)
+            examine_hello(connection);
+        if (data.length > 1 || !out->has_ended)
+            return;
     }
     enum http_look look = http_look_at(data.at, data.length, &leading);
     if (!is_web && leading && !connection->early) {

@@ -51,6 +51,17 @@ static socklen_t fill_address(const struct plant_wish *wish, union address *addr
     return sizeof(address->in6);
 }
 
+/* IPv6 binds to a network that is local by a route only when told that the address need not be that
+ * of a device. */
+static int prepare_6(int fd)
+{
+    const int yes = 1;
+    return setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes)) == 0 &&
+                   setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes)) == 0
+               ? 0
+               : -1;
+}
+
 /* Its address may still be in use by connections that a gateway before has left. */
 static int open_socket(const struct plant_wish *wish)
 {
@@ -67,9 +78,8 @@ static int open_socket(const struct plant_wish *wish)
     if (fd < 0)
         return -1;
     if ((!is_tcp || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0) &&
-        (wish->family == AF_INET ||
-         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes)) == 0) &&
-        bind(fd, &address.any, length) == 0 && (!is_tcp || listen(fd, BACKLOG) == 0))
+        (wish->family == AF_INET || prepare_6(fd) == 0) && bind(fd, &address.any, length) == 0 &&
+        (!is_tcp || listen(fd, BACKLOG) == 0))
         return fd;
     int saved = errno;
     close(fd);

@@ -160,7 +160,7 @@ PY
 @test "names below a wildcard, without end: the gateway keeps its size, and exact names go on" {
     attack wild_names.py -- --egress raw.hutch.test --egress '*.wild.hutch.test'
     same "what went wrong" "done" "$(cat "$WORK/rows")"
-    same "questions" 0 "$(question_count)"
+    asked_only raw.hutch.test # which is dialled in the end
 }
 
 @test "an allowed name that leads to what is private, loopback, link-local or metadata, in any disguise, is not dialled" {
@@ -177,7 +177,7 @@ PY
 }
 
 @test "a name whose answer changes is looked at whenever it is dialled" {
-    local name=flip-2d2d2d14-7f000001.ip.hutch.test
+    local name=flip-2d2d2d14-ac100001.ip.hutch.test
     create box --egress "$name"
     same "the first time" ok "$(hutch exec box -- curl -sS -4 -m 5 "http://$name/")"
     sleep 6 # its answers are good for five seconds
@@ -201,7 +201,7 @@ PY
 @test "a refused request is told: 403 with a sentence to the client, host and reason in the result" {
     result --egress web.hutch.test -- sh -c 'curl -sS -m 5 -i -H "Host: other.hutch.test" http://web.hutch.test/
         curl -sS -k -m 5 --connect-to other.hutch.test:443:web.hutch.test:443 https://other.hutch.test/'
-    holds "the client is told" '.stdout | startswith("HTTP/1.1 403 ") and contains("other.hutch.test")'
+    holds "the client is told" '.stdout | startswith("HTTP/1.1 403 ") and contains("web.hutch.test") and contains("Host")'
     holds "both are told" '[.egress_denied[] | "\(.name) \(.port) \(.why)"] | sort == ["web.hutch.test 443 sni", "web.hutch.test 80 host"]'
     same "requests that arrived" 0 "$(reached_count '.event == "request"')"
 }

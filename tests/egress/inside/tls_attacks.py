@@ -37,8 +37,8 @@ def parts(message):
     return before, extensions
 
 
-def message(before, extensions, kind=1):
-    packed = b"".join(struct.pack("!HH", k, len(v)) + v for k, v in extensions)
+def message(before, extensions, kind=1, behind=b""):
+    packed = b"".join(struct.pack("!HH", k, len(v)) + v for k, v in extensions) + behind
     body = before[:2] + MARK + before[34:] + struct.pack("!H", len(packed)) + packed
     return bytes([kind]) + len(body).to_bytes(3, "big") + body
 
@@ -103,7 +103,7 @@ def shapes(port):
     deny(f"ECH as GREASE sends it, empty, port {port}", port,
         records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ECH, b"")])))
     deny(f"ESNI, port {port}", port, records(message(BEFORE, [server_name(b"raw.hutch.test")] + REST + [(ESNI, inner)])))
-    deny(f"extensions that end beyond the message, port {port}", port, records(GOOD[:-3] + b"\xff\xff\xff"))
+    deny(f"extensions that end beyond the message, port {port}", port, records(message(BEFORE, EXTENSIONS, behind=b"\x12\x34\1\0abc")))
     deny(f"bytes behind the extensions, port {port}", port, records(longer(GOOD)))
 
 

@@ -48,11 +48,11 @@ MISHAPS = {
 flips = {}
 
 
-def addresses_in(label):
+def addresses_in(label, kind):
     """7f000001-2d2d2d14 are two addresses; flip-A-B is A when it is asked for the first time and B from then on."""
     parts = label.split("-")
     if parts[0] == "flip":
-        count = flips[label] = flips.get(label, 0) + 1
+        count = flips[label, kind] = flips.get((label, kind), 0) + 1
         parts = parts[1:2] if count == 1 else parts[2:]
     return host([str(ipaddress.ip_address(bytes.fromhex(part))) for part in parts])
 
@@ -66,10 +66,12 @@ def answer(name, kind):
     while owner in ALIASES and len(records) < 4:
         records.append((owner, CNAME, ALIASES[owner]))
         owner = ALIASES[owner]
+    if owner in ALIASES:  # of itself
+        return records, ""
     found = HOSTS.get(owner)
     if not found and owner.endswith(".ip.hutch.test"):
         try:
-            found = addresses_in(owner.split(".")[0])
+            found = addresses_in(owner.split(".")[0], kind)
         except ValueError:
             return [], "nxdomain"
     for base, value in WILD.items():
