@@ -19,6 +19,7 @@
 #include "backend/container/owner.h"
 #include "backend/container/porter.h"
 #include "backend/native/environment.h"
+#include "backend/native/ledger.h"
 #include "backend/native/warden.h"
 #include "core/isolation.h"
 #include "util/own.h"
@@ -108,7 +109,8 @@ static int build(struct keeper *keeper, struct hutch_error *err)
     /* the engine's groups count and limit the processes: not this process's own means */
     keeper->layout =
         (struct cgroup_layout){.enforces = HUTCH_PROMISE_BIT(PIDS) | HUTCH_PROMISE_BIT(CPUS)};
-    if (make_link(keeper, err) < 0 || prepare(keeper, err) < 0 || owner_note(backend, err) < 0 ||
+    if (ledger_begin_run(keeper, err) < 0 || make_link(keeper, err) < 0 ||
+        prepare(keeper, err) < 0 || owner_note(backend, err) < 0 ||
         porter_start(keeper, backend, &keeper->link->control, err) < 0)
         return -(int)err->code;
     return tell_order(keeper, backend, err);

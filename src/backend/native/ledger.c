@@ -152,7 +152,7 @@ int ledger_begin_run(struct keeper *keeper, struct hutch_error *err)
 {
     const struct audit_event event = {
         .kind = "run", .fields = put_run, .userdata = keeper, .begins_life = true};
-    if (hutch_spec_audit_is(keeper->spec, "off"))
+    if (!keeper->options || hutch_spec_audit_is(keeper->spec, "off"))
         return 0;
     if (audit_open(&keeper->audit, err) < 0)
         return -(int)err->code;

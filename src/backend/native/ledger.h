@@ -14,7 +14,9 @@ struct session;
 struct warden;
 struct wire_message;
 
-/* A run: before anything of it is made. From then on its life has begun, and has to end. */
+/* A run: before its command is known to anybody who could start it; natively while PID 1 makes its
+ * namespaces, so that nobody waits. From then on its life has begun, and has to end. For a sandbox
+ * that stays it does nothing. */
 int ledger_begin_run(struct keeper *keeper, struct hutch_error *err);
 /* result NULL: there is none, because of failure. What cannot be written now is written by a sweep.
  */

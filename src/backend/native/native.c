@@ -70,9 +70,8 @@ static int run_steps(struct keeper *keeper, struct hutch_error *err)
         if (keeper->artifacts_target < 0)
             return -(int)err->code;
     }
-    if (keeper_make_id(keeper->id, err) < 0 || ledger_begin_run(keeper, err) < 0 ||
-        keeper_read_secrets(keeper, err) < 0 || keeper->engine->build(keeper, err) < 0 ||
-        keeper_supervise(keeper, err) < 0)
+    if (keeper_make_id(keeper->id, err) < 0 || keeper_read_secrets(keeper, err) < 0 ||
+        keeper->engine->build(keeper, err) < 0 || keeper_supervise(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->never_was) {
         *err = keeper->failure;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/native/keeper.h"
+#include "backend/native/ledger.h"
 #include "core/isolation.h"
 #include "util/own.h"
 
@@ -231,7 +232,7 @@ int keeper_build(struct keeper *keeper, struct hutch_error *err)
 {
     if (keeper_decide_identity(keeper, err) < 0 || keeper_put_on_record(keeper, err) < 0 ||
         keeper_start(keeper, err) < 0 || gateway_open(keeper, err) < 0 ||
-        keeper_plan(keeper, err) < 0)
+        ledger_begin_run(keeper, err) < 0 || keeper_plan(keeper, err) < 0)
         return -(int)err->code;
     return keeper_instruct(keeper, err);
 }
