@@ -96,8 +96,10 @@ static int hear(struct guest *guest)
             break;
         if (fd >= 0)
             take_terminal(guest, message.session, fd);
-        if (message.type == INIT_FAILED)
+        if (message.type == INIT_FAILED) {
             tunnel_forget_session(&guest->tunnel, message.session);
+            guest->open_inputs = 0;
+        }
         if (message.type == INIT_EXITED) {
             tunnel_drain_session(&guest->tunnel, message.session);
             until_us = report_clock_us() + END_PATIENCE_US;
@@ -145,13 +147,15 @@ static _Noreturn void say_the_rest(struct guest *guest)
 {
     struct frame_queue *out = &guest->tunnel.out;
     tunnel_drain_session(&guest->tunnel, 0);
+    for (size_t i = 0; i < guest->tunnel.count; i++)
+        channel_lose_target(guest->tunnel.channels[i], out);
     while (guest->reports.first) {
         struct report *report = guest->reports.first;
         guest->reports.first = report->next;
         send_report(guest, &report->message);
         report_free(report);
     }
-    guest_send_counters(guest);
+    guest_send_counters(guest, true);
     while (frame_queue_length(out) && !out->failed) {
         ssize_t sent = write(guest->out, out->data + out->start, frame_queue_length(out));
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
@@ -165,6 +169,7 @@ static _Noreturn void say_the_rest(struct guest *guest)
         if (ends[1].revents & (POLLHUP | POLLERR))
             break;
     }
+    guest_hear_last_words(guest);
     end_everything();
 }
 
@@ -190,15 +195,19 @@ static int take_frame(struct guest *guest, const struct frame *frame)
     case FRAME_RESIZE:
         return resize(guest, frame);
     case FRAME_COUNT:
-        guest_send_counters(guest);
+        guest_send_counters(guest, false);
         return 0;
     case FRAME_END:
+        guest->open_inputs = 0; /* it is the last that is said */
         say_the_rest(guest);
     case FRAME_ALIVE:
         return 0;
     case FRAME_HELLO:
     case FRAME_COUNTERS:
         return -1;
+    case FRAME_CLOSE:
+        guest->open_inputs -= guest->open_inputs > 0;
+        return tunnel_take(&guest->tunnel, frame);
     default:
         return tunnel_take(&guest->tunnel, frame);
     }

@@ -14,6 +14,8 @@ struct guest {
     bool has_heard;  /* anything from outside */
     uint64_t heard_us;
     bool core_dumps_are_piped;
+    uint32_t
+        open_inputs; /* channels on which the outside has not said that nothing comes any more */
     struct tunnel tunnel;
     struct reports reports;
 };
@@ -27,7 +29,13 @@ _Noreturn void guest_finish(void);
  * -1: it cannot be understood. */
 int guest_pass_order(struct guest *guest, struct frame_parts *parts);
 
-/* guest_counters.c: what the kernel has counted goes out. */
-void guest_send_counters(struct guest *guest);
+/* guest_counters.c: what the kernel has counted goes out; at the end also what is full. */
+void guest_send_counters(struct guest *guest, bool is_end);
+
+/* guest_end.c: what is still on its way to commands that have ended. */
+void guest_hear_last_words(struct guest *guest);
+
+/* guest_disk.c: FRAME_*_IS_FULL. */
+uint32_t guest_look_for_room(void);
 
 #endif

@@ -60,9 +60,9 @@ static int read_number(const char *path, const char *key, uint64_t *ret_number)
     return 0;
 }
 
-void guest_send_counters(struct guest *guest)
+void guest_send_counters(struct guest *guest, bool is_end)
 {
-    struct frame_counters counters = {0};
+    struct frame_counters counters = {.full = is_end ? guest_look_for_room() : 0};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t number = 0;
         if (counters.known & rows[i].known || read_number(rows[i].path, rows[i].key, &number) < 0)

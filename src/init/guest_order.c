@@ -79,6 +79,7 @@ static int make_channel(struct guest *guest, const struct passage *passage, uint
         if (passage->channels[i] == wanted->channel)
             return fcntl(passage->fds[i], F_DUPFD_CLOEXEC, 0);
     struct channel *channel = tunnel_open(&guest->tunnel, wanted->channel, session, wanted->kind);
+    guest->open_inputs += channel && wanted->kind == FRAME_FD_INPUT;
     return channel ? make_pipe(channel, wanted->kind) : -1;
 }
 

@@ -42,7 +42,7 @@ bool counters_ask(struct outer *outer, struct porter_answer *ret_answer)
     return true;
 }
 
-void counters_add(const struct outer *outer, struct porter_end *end)
+void counters_add(const struct outer *outer, bool has_quota, struct porter_end *end)
 {
     const struct frame_counters *counters = &outer->counters;
     if (!outer->has_counters)
@@ -53,6 +53,8 @@ void counters_add(const struct outer *outer, struct porter_end *end)
         end->usage.oom_kills = oom_kills;
         end->has_cpu = true;
     }
+    end->disk_full = counters->full & FRAME_MEMORY_IS_FULL ||
+                     (has_quota && counters->full & FRAME_LAYER_IS_FULL);
     if (counters->oom_kills > end->oom_kills)
         end->oom_kills = end->usage.oom_kills = counters->oom_kills;
     if (counters->pids_refused > end->pids_refused)

@@ -7,7 +7,8 @@
 
 /* False: nobody inside has answered in time, or it sees too little. */
 bool counters_ask(struct outer *outer, struct porter_answer *ret_answer);
-/* What came last, where the engine itself does not know it. */
-void counters_add(const struct outer *outer, struct porter_end *end);
+/* What came last, where the engine itself does not know it. A layer without a limit is full when
+ * the engine's own disk is, which is no limit's doing: has_quota is false. */
+void counters_add(const struct outer *outer, bool has_quota, struct porter_end *end);
 
 #endif

@@ -83,6 +83,9 @@ enum frame_known {
     FRAME_HAS_PIDS_REFUSED = 64,
 };
 
+/* Where a command writes, when the container ends. */
+enum frame_full { FRAME_MEMORY_IS_FULL = 1, FRAME_LAYER_IS_FULL = 2 };
+
 struct frame_counters {
     uint64_t cpu_us;
     uint64_t memory_bytes;
@@ -92,7 +95,7 @@ struct frame_counters {
     uint64_t oom_kills;
     uint64_t pids_refused;
     uint32_t known; /* FRAME_HAS_* */
-    uint32_t reserved;
+    uint32_t full;  /* FRAME_*_IS_FULL */
 };
 
 struct frame_message {

@@ -259,7 +259,7 @@ static void end_container(struct keep *keep, struct porter_end *ret_end)
         outer_finish(outer);
     (void)!keep->ops->end(keep->container, ret_end, &ret_end->error);
     if (keep->ops->counts_inside)
-        counters_add(outer, ret_end);
+        counters_add(outer, !(keep->order.missing & HUTCH_PROMISE_BIT(DISK)), ret_end);
     hear_rest(keep, REST_PATIENCE_US);
     outer_finish(outer);
 }

@@ -18,7 +18,11 @@ setup() {
     setup_world
     use_docker
 }
-teardown() { engine_teardown; }
+teardown() {
+    [ -z "${RELAY:-}" ] || end_process "$RELAY"
+    use_docker
+    engine_teardown
+}
 
 @test "the contract holds on docker" {
     contract_holds docker "image=$IMAGE"
@@ -58,6 +62,23 @@ teardown() { engine_teardown; }
     hutch rm -f box
 }
 
+@test "a value travels through the stream that delivers it, and in no request to the engine" {
+    local secret=s3cret-$RANDOM$RANDOM$RANDOM
+    mkdir "$WORK/said-to"
+    "$PYTHON" "$TOP/tests/engines/relay.py" "$WORK/relay" "$DOCKER_SOCKET" "$WORK/said-to" >"$WORK/relay.log" 2>&1 3>&- &
+    RELAY=$!
+    await 10 test -S "$WORK/relay"
+    DOCKER_HOST=unix://$WORK/relay engine_run --env "TOKEN=$secret" -- sh -c 'echo "$TOKEN"; echo "$1"' - "argument-$secret"
+    same "inside" "$secret argument-$secret" "$(xargs <"$WORK/out")"
+    grep -laF "$secret" "$WORK/said-to"/* >"$WORK/with"
+    same "connections with it" 1 "$(wc -l <"$WORK/with")"
+    # that one is the stream of the container, and it begins with the only request in it
+    same "requests" 1 "$(grep -caE '^(GET|POST|PUT|DELETE|HEAD) /' "$(cat "$WORK/with")")"
+    head -n 1 "$(cat "$WORK/with")" | grep -qa '^POST /v[0-9.]*/containers/hutch-[0-9a-f]*/attach'
+    # the create was seen, so this would have found it there
+    grep -qaE '^POST /v[0-9.]*/containers/create' "$WORK/said-to"/*
+}
+
 @test "the posture that the engine was asked for" {
     hutch create --backend docker --image "$IMAGE" --allow-missing all --name box --memory 64m --pids 33 --label a=b
     docker_cli inspect "$(docker_cli ps --quiet)" | jq '.[0]' >"$WORK/json"
@@ -93,6 +114,48 @@ slow.send_signal(signal.SIGTERM)
 assert slow.communicate(timeout=20)[0] == "told\n" and slow.returncode == 7, slow.returncode
 END
     hutch rm -f box
+}
+
+@test "what a container cannot do is refused, and said why" {
+    local verb words
+    hutch create --backend docker --image "$IMAGE" --allow-missing all --name box
+    while read -r verb words; do
+        status=0
+        # shellcheck disable=SC2086 # a list of words
+        hutch $verb $words >"$WORK/out" 2>"$WORK/said" </dev/null || status=$?
+        fails_with "backend 'docker'" || { echo "hutch $verb $words" >&2 && return 1; }
+    done <<'END'
+exec -u 1001 box -- id
+exec -u nobody box -- id
+fork box other
+snapshot box snap
+diff box
+END
+    grep -qF "hutch cp" "$WORK/said"
+    # itself it may name
+    same "user" 1000 "$(hutch exec -u 1000 box -- id -u)"
+    hutch rm -f box
+}
+
+@test "docker's contexts say which engine it is" {
+    docker_cli context create near --docker "host=unix://$DOCKER_SOCKET" >/dev/null
+    docker_cli context create far --docker \
+        "host=$DOCKER_TCP,ca=$DOCKER_CERTS/good/ca.pem,cert=$DOCKER_CERTS/good/cert.pem,key=$DOCKER_CERTS/good/key.pem" >/dev/null
+    docker_cli context create unsafe --docker "host=$DOCKER_TCP,skip-tls-verify=true" >/dev/null
+    unset DOCKER_HOST
+    for context in near far; do
+        DOCKER_CONTEXT=$context engine_run -- echo "$context"
+        same "by its name" "$context" "$(cat "$WORK/out" "$WORK/said")"
+    done
+    env -u DOCKER_CONTEXT "$DOCKER" context use far >/dev/null 2>&1
+    engine_run -- echo chosen
+    same "the one in use" chosen "$(cat "$WORK/out" "$WORK/said")"
+    DOCKER_CONTEXT=unsafe engine_run -- true
+    fails_with "unsafe" "certificate authority"
+    DOCKER_CONTEXT=nowhere engine_run -- true
+    fails_with "nowhere" "docker context ls"
+    "$DOCKER" context use default >/dev/null 2>&1
+    docker_cli context rm near far unsafe >/dev/null
 }
 
 @test "a keeper that was killed leaves a container, and a sweep takes it away" {

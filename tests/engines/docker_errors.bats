@@ -44,16 +44,20 @@ teardown() {
 @test "certificates: of another authority, of a server that is not known, none at all" {
     use_docker_tls stranger
     engine_run -- true
-    fails_with "certificate" "$DOCKER_CERTS/stranger"
+    fails_with "certificate" "$DOCKER_CERTS/stranger" "authority has signed"
     use_docker_tls deceived
     engine_run -- true
-    fails_with "certificate" "$DOCKER_CERTS/deceived"
+    fails_with "certificate" "$DOCKER_CERTS/deceived" "DOCKER_CERT_PATH"
+    rm -rf "$WORK/half" && mkdir "$WORK/half"
+    cp "$DOCKER_CERTS/good/ca.pem" "$WORK/half"
+    DOCKER_CERT_PATH=$WORK/half engine_run -- true
+    fails_with "certificate of yours" "cert.pem" "DOCKER_CERT_PATH"
     export DOCKER_CERT_PATH=$WORK/nowhere
     engine_run -- true
     fails_with "$WORK/nowhere"
     unset DOCKER_CERT_PATH DOCKER_TLS_VERIFY
     engine_run -- true
-    fails_with "TLS"
+    fails_with "TLS" "DOCKER_TLS_VERIFY=1" "DOCKER_CERT_PATH"
 }
 
 @test "an image that is not there" {
@@ -66,29 +70,29 @@ teardown() {
     fails_with "--image"
 }
 
-@test "an engine that is too old" {
-    cat >"$WORK/old.py" <<'END'
-import http.server, socketserver, sys
-class Old(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = b'{"Version": "1.13.1", "ApiVersion": "1.26", "MinAPIVersion": "1.12", "Os": "linux", "Arch": "amd64"}'
-        self.send_response(200)
-        self.send_header("Api-Version", "1.26")
-        self.send_header("Server", "Docker/1.13.1 (linux)")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(b"" if self.command == "HEAD" else body)
-    do_HEAD = do_GET
-    def address_string(self): return "local"
-    def log_message(self, *words): pass
-class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer): daemon_threads = True
-Server(sys.argv[1], Old).serve_forever()
-END
-    "$PYTHON" "$WORK/old.py" "$WORK/old.sock" >"$WORK/old.log" 2>&1 3>&- &
+old_engine() { # API RELEASE
+    "$PYTHON" "$TOP/tests/engines/old_engine.py" "$WORK/old.sock" "$@" "$WORK/asked" >"$WORK/old.log" 2>&1 3>&- &
     OLD_ENGINE=$!
     await 10 test -S "$WORK/old.sock"
-    DOCKER_HOST=unix://$WORK/old.sock engine_run -- true
-    fails_with "1.26" "1.41"
+    export DOCKER_HOST=unix://$WORK/old.sock
+}
+
+@test "an engine that is too old" {
+    old_engine 1.26 1.13.1
+    engine_run -- true
+    fails_with "1.26" "1.41" "install Docker 20.10.9"
+    # whose copying has a hole it says as well
+    fails_with "CVE-2019-14271"
+}
+
+@test "an engine whose 'docker cp' has a known hole: nothing is made in it that needs a copy" {
+    old_engine 1.41 20.10.8
+    mkdir "$WORK/tree"
+    engine_run --workspace "$WORK/tree" -- true
+    fails_with "docker cp" "20.10.8" "CVE-2021-41089" "install 20.10.9"
+    same "what it was asked but to look" "" "$(grep -v '^GET ' "$WORK/asked")"
+    "$HUTCH" doctor --json >"$WORK/json" || true
+    same "doctor" warn "$(field '.checks[] | select(.name == "docker.copy") | .status')"
 }
 
 @test "root inside, which the engine would make the host's root" {

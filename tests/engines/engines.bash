@@ -2,6 +2,7 @@
 # The real engines, from the distribution's packages. Loaded after ../lib.bash.
 #
 #     dockerd_start            a Docker engine: DOCKER_SOCKET, and over TCP with TLS: DOCKER_TCP, DOCKER_CERTS (ca, cert, key .pem)
+#     dockerd_start btrfs      the same with storage that has quotas; nothing is started where the kernel has no btrfs
 #     dockerd_kill, dockerd_restart        as a crash, and as a service manager after it
 #     podman_start             podman's service: PODMAN_SOCKET
 #     engine_images            puts the images into the engines that were started: busybox as $IMAGE
@@ -98,7 +99,13 @@ dockerd_launch() { # DRIVER
 
 dockerd_answers_or_ended() { docker_cli info >/dev/null 2>&1 || process_gone "$DOCKERD_PID"; }
 
-dockerd_start() {
+# A filesystem in a file, in which an engine can bound what a container writes.
+make_btrfs() { # DIRECTORY
+    local image=$ENGINES/btrfs.img
+    truncate -s 1G "$image" && mkfs.btrfs --quiet "$image" && mkdir -p "$1" && mount -o loop "$image" "$1"
+}
+
+dockerd_start() { # [DRIVER...]
     local dir=$ENGINES/docker driver
     command -v dockerd >/dev/null || no_engine "docker.io is not installed" || return 1
     mkdir -p "$dir"
@@ -106,7 +113,9 @@ dockerd_start() {
     export DOCKER_TCP DOCKER_SOCKET=$dir/socket DOCKER_CERTS=$dir/certs DOCKER_CONFIG=$dir/config
     mkdir -p "$DOCKER_CONFIG"
     (make_certificates "$DOCKER_CERTS") >"$dir/openssl.log" 2>&1 || { cat "$dir/openssl.log" >&2 && return 1; }
-    for driver in overlay2 vfs; do
+    [ $# -gt 0 ] || set -- overlay2 vfs
+    for driver; do
+        [ "$driver" != btrfs ] || make_btrfs "$dir/data-btrfs" >"$dir/btrfs.log" 2>&1 || no_engine "no btrfs here" || return 1
         if dockerd_launch $driver; then return 0; fi
         end_process "$DOCKERD_PID"
     done
@@ -221,9 +230,21 @@ end_shims() {
     done
 }
 
+# What an engine's containers were in: the kernel takes a moment to end them.
+engine_groups() {
+    local group
+    for group in /sys/fs/cgroup/*/"$ENGINE_GROUP" /sys/fs/cgroup/"$ENGINE_GROUP"; do
+        [ ! -d "$group" ] || echo "$group"
+    done
+}
+engine_groups_gone() {
+    engine_groups | while read -r group; do find "$group" -depth -type d -exec rmdir {} \; 2>/dev/null; done
+    [ -z "$(engine_groups)" ]
+}
+
 # What was mounted for containers is gone with the engine; the rest lies below its own directory.
 engines_stop() {
-    local file point group
+    local file point
     # of a test that failed
     [ -z "${DOCKER_SOCKET:-}" ] || docker_cli ps --all --quiet 2>/dev/null | xargs -r env -u DOCKER_TLS_VERIFY "$DOCKER" \
         --host "unix://$DOCKER_SOCKET" rm --force >/dev/null 2>&1 || true
@@ -234,16 +255,16 @@ engines_stop() {
     end_shims
     awk -v top="$ENGINES/" 'index($5, top) == 1 {print $5}' /proc/self/mountinfo | sort -r |
         while read -r point; do umount -l "$point"; done
-    for group in /sys/fs/cgroup/*/"$ENGINE_GROUP" /sys/fs/cgroup/"$ENGINE_GROUP"; do
-        [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
-    done
+    await 20 engine_groups_gone || engine_groups >&2
+    # podman has one for all of its containers; while somebody else's are in it, it stays
+    [ -z "${PODMAN_SOCKET:-}" ] || rmdir /sys/fs/cgroup/*/libpod_parent 2>/dev/null || true
     rm -rf "$ENGINES"
 }
 
 # What every file of tests with an engine begins and each of its tests ends with.
-dockerd_for_file() {
+dockerd_for_file() { # [DRIVER...]
     engines_setup
-    dockerd_start
+    dockerd_start "$@"
     engine_images
 }
 engine_teardown() {

@@ -331,7 +331,9 @@ static void a_terminal_is_one(void **state)
 {
     (void)state;
     const char *const argv[] = {"sh", "-c",
-                                "tty; stty size; trap 'stty size' WINCH; cat; echo by $?", NULL};
+                                "case $(tty) in /dev/pts/*) stty size ;; esac; "
+                                "trap 'stty size' WINCH; cat; echo by $?",
+                                NULL};
     const struct command command = {.argv = argv, .terminal = true, .rows = 33, .columns = 77};
     const struct winsize larger = {.ws_row = 44, .ws_col = 88};
     uint32_t session = box_spawn(&box, &command);
@@ -339,7 +341,6 @@ static void a_terminal_is_one(void **state)
     char rest[256];
     box_expect(&box, INIT_SPAWNED, session, &master);
     assert_true(isatty(master));
-    await_text(master, "/dev/pts/");
     await_text(master, "33 77\r\n");
     assert_int_equal(write(master, "typed\n", 6), 6);
     await_text(master, "typed\r\ntyped\r\n"); /* echoed once, by the terminal inside */

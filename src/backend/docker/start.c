@@ -121,6 +121,10 @@ static int make(struct container *container, struct docker_plan *plan,
         struct docker_answer answer = DOCKER_ANSWER_INIT;
         if (plan_all(plan, image, container->maps_ids, sees_host, err) < 0)
             return -(int)err->code;
+        /* before anything is made */
+        if (docker_plan_copies(plan) &&
+            docker_version_check_copy(&container->engine->version, err) < 0)
+            return -(int)err->code;
         int status = create(container, plan, &answer, err);
         docker_answer_done(&answer);
         if (container->is_made || !sees_host || !is_blind(plan, err))
@@ -174,8 +178,12 @@ static int copy_in(struct container *container, const struct docker_plan *plan,
 static int attach_and_start(struct container *container, struct hutch_error *err)
 {
     char path[CONTAINER_PATH_BYTES];
-    docker_container_path(container, "/attach?stream=1&stdin=1&stdout=1&stderr=1", path,
-                          sizeof(path));
+    /* podman would look for the keys that detach a terminal in what is no terminal's */
+    docker_container_path(container,
+                          container->engine->version.is_podman
+                              ? "/attach?stream=1&stdin=1&stdout=1&stderr=1&detachKeys="
+                              : "/attach?stream=1&stdin=1&stdout=1&stderr=1",
+                          path, sizeof(path));
     if (hijack_open(container->engine, path, &container->hijack, err) < 0)
         return hutch_wrap(err, "attach to the container: ");
     docker_container_path(container, "/start", path, sizeof(path));

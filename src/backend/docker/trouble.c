@@ -55,7 +55,8 @@ static int fail_authority(const struct docker_endpoint *endpoint, const char *pr
 {
     return hutch_fail(err, HUTCH_E_PERMISSION, 0,
                       "the engine at '%.100s' (%s) has a certificate that does not hold against "
-                      "%s%.150s%s: %.130s",
+                      "%s%.120s%s: %.90s; put the certificate of the engine's authority there, as "
+                      "ca.pem where DOCKER_CERT_PATH says",
                       endpoint->host, endpoint->from, endpoint->ca[0] ? "'" : "",
                       endpoint->ca[0] ? endpoint->ca : "the system's authorities",
                       endpoint->ca[0] ? "'" : "", problem);
@@ -70,7 +71,8 @@ static int fail_own_certificate(const struct docker_endpoint *endpoint, const ch
                           "none: put cert.pem and key.pem where DOCKER_CERT_PATH says (%.100s)",
                           endpoint->host, endpoint->from, problem);
     return hutch_fail(err, HUTCH_E_PERMISSION, 0,
-                      "the engine at '%.100s' (%s) does not take your certificate '%.130s': %.130s",
+                      "the engine at '%.100s' (%s) does not take your certificate '%.120s': "
+                      "%.110s; put one there that its authority has signed, with its key",
                       endpoint->host, endpoint->from, endpoint->certificate, problem);
 }
 
@@ -88,6 +90,18 @@ static int fail_cut(const struct docker_endpoint *endpoint, const char *problem,
     return hutch_fail(err, HUTCH_E_UNAVAILABLE, ECONNRESET,
                       "the engine at '%.150s' (%s) has broken off: %.200s", endpoint->host,
                       endpoint->from, problem);
+}
+
+/* Who does not take a certificate closes the connection, and with that what it said about it may be
+ * lost on the way. */
+static int fail_unheard(const struct docker_endpoint *endpoint, const char *problem,
+                        struct hutch_error *err)
+{
+    return hutch_fail(err, HUTCH_E_UNAVAILABLE, ECONNRESET,
+                      "the engine at '%.80s' (%s) has broken off before its first answer: %.80s; "
+                      "see that it runs, and that its authority has signed your certificate "
+                      "'%.120s'",
+                      endpoint->host, endpoint->from, problem, endpoint->certificate);
 }
 
 /* An engine with TLS 1.3 says no only after the handshake, to the first bytes that are read. */
@@ -117,16 +131,19 @@ int docker_fail_transport(const struct docker_engine *engine, CURL *easy, CURLco
     case CURLE_SSL_CERTPROBLEM:
         return fail_own_certificate(endpoint, text, err);
     case CURLE_SSL_CONNECT_ERROR:
-        return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0,
-                          "no TLS with the engine at '%.100s' (%s): %.200s; does it speak TLS "
-                          "there?",
-                          endpoint->host, endpoint->from, text);
+        return hutch_fail(
+            err, HUTCH_E_UNAVAILABLE, 0,
+            "no TLS with the engine at '%.100s' (%s): %.160s; give the port at which it "
+            "speaks TLS, or unset DOCKER_TLS_VERIFY when it has none",
+            endpoint->host, endpoint->from, text);
     case CURLE_OPERATION_TIMEDOUT:
         return fail_patience(endpoint, text, err);
     case CURLE_ABORTED_BY_CALLBACK:
         return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0, "nobody waits for the container any more");
     default:
-        return fail_cut(endpoint, text, err);
+        return endpoint->certificate[0] && !engine->version.is_known
+                   ? fail_unheard(endpoint, text, err)
+                   : fail_cut(endpoint, text, err);
     }
 }
 
@@ -147,13 +164,15 @@ static enum hutch_code code_of(long status)
     }
 }
 
-/* Engines say that a user is not there in the container's files with the status of their own
- * failures. */
+/* Engines say with the status of their own failures that a user is not there in the container's
+ * files; podman so, that a container cannot be killed, for it has just ended. */
 static enum hutch_code code_meant(long status, const char *message)
 {
     bool is_missing =
         strstr(message, "no matching entries in") || strstr(message, "unknown user error");
-    return is_missing ? HUTCH_E_NOT_FOUND : code_of(status);
+    if (is_missing)
+        return HUTCH_E_NOT_FOUND;
+    return strstr(message, "container state improper") ? HUTCH_E_CONFLICT : code_of(status);
 }
 
 int docker_fail_answer(long status, const struct hutch_value *json, const char *text,

@@ -58,6 +58,7 @@ static int put_on_record(struct container *container, struct hutch_error *err)
     char text[STATE_RECORD_BYTES] = "";
     size_t length = 0;
     cgroup_probe(&keeper->layout);
+    cgroup_probe_time(&keeper->layout); /* runtimes make that group too */
     cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id,
                 hutch_promises_required(keeper->spec) & ~keeper->missing, true);
     (void)cgroup_freezer_path(keeper->id, keeper->freezer, sizeof(keeper->freezer));
