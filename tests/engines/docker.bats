@@ -45,12 +45,13 @@ teardown() {
     same "what it said" 42 "$(cat "$WORK/out")"
 }
 
-@test "no value of a variable is in the engine's records, its files or on a command line" {
+@test "no value of a variable or secret is in the engine's records, its files or on a command line" {
     local secret=s3cret-$RANDOM$RANDOM$RANDOM id
     printf 'TOKEN=%s\n' "$secret" >"$WORK/env"
-    hutch create --backend docker --image "$IMAGE" --allow-missing all --name box --env-file "$WORK/env" -- \
-        sh -c 'echo "$TOKEN"; sleep 1000'
-    same "inside" "$secret" "$(hutch exec box -- sh -c 'echo "$TOKEN"')"
+    (umask 077 && mkdir "$WORK/secrets" && printf '%s-kept' "$secret" >"$WORK/secrets/key")
+    HUTCH_SECRETS=$WORK/secrets hutch create --backend docker --image "$IMAGE" --allow-missing all --name box --env-file "$WORK/env" \
+        --secret key -- sh -c 'echo "$TOKEN $KEY"; sleep 1000'
+    same "inside" "$secret $secret-kept" "$(hutch exec box -- sh -c 'echo "$TOKEN $KEY"')"
     id=$(docker_cli ps --quiet --no-trunc)
     [ -n "$id" ]
     docker_cli inspect "$id" >"$WORK/inspect"

@@ -104,6 +104,15 @@ old_engine() { # API RELEASE
     status=0
     hutch run --backend docker --image "$IMAGE" -- true >"$WORK/out" 2>"$WORK/said" || status=$?
     fails_with "disk" "--allow-missing disk"
+    # a network that would be open to all is none
+    status=0
+    hutch run --backend docker --image "$IMAGE" --allow-missing disk --allow-missing inodes --egress example.com -- true \
+        >"$WORK/out" 2>"$WORK/said" || status=$?
+    fails_with "egress 'example.com'" "backend 'docker'"
+    engine_run --egress example.com -- sh -c 'cat /proc/net/dev | wc -l'
+    same "lines about interfaces, with their heads" 3 "$(cat "$WORK/out")"
+    engine_run --secret key:file -- true
+    fails_with "native"
 }
 
 @test "doctor says what it found, and what helps" {
