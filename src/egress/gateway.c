@@ -33,7 +33,8 @@ static int prepare(struct gateway *gateway, struct hutch_error *err)
         r = figures_open(EGRESS_TABLE_FD, &gateway->table, err);
     if (r < 0)
         return r;
-    gateway->taps[0].fd = gateway->taps[1].fd = HUTCH_NO_FD;
+    for (size_t i = 0; i < PLANT_TAPS; i++)
+        gateway->taps[i].watch.fd = HUTCH_NO_FD;
     gateway->connections.max = count_connections();
     budget_init(&gateway->budget, &gateway->loop, figures_total(gateway->table));
     nameserver_init(gateway);

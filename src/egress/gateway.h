@@ -26,6 +26,14 @@
 #include "egress/sites.h"
 #include "egress/tls.h"
 
+/* See init/plant.h. */
+struct tap {
+    struct watch watch;
+    struct gateway *gateway;
+    uint16_t family;
+    bool is_udp;
+};
+
 struct gateway {
     struct loop loop;
     struct egress_table *table;
@@ -37,7 +45,7 @@ struct gateway {
     bool order_is_new; /* READY or FAILED is still to be said */
     struct hutch_error failure;
     struct watch control;
-    struct watch taps[2];
+    struct tap taps[PLANT_TAPS];
     struct planter planter;
     struct nameserver nameserver;
     struct resolver resolver;
@@ -58,7 +66,7 @@ void gateway_plant_failed(struct gateway *gateway, const char *address, uint16_t
                           int os_errno);
 
 /* tap.c: what was sent to sockets that are not there. Takes the descriptor. */
-void tap_take(struct gateway *gateway, uint16_t family, int fd);
+void tap_take(struct gateway *gateway, uint16_t family, uint16_t protocol, int fd);
 /* What it holds is noted. */
 void tap_drain(struct gateway *gateway);
 

@@ -30,7 +30,8 @@ static void wish_server(struct planter *planter)
         (void)address_parse(texts[i], &address);
         wish(planter, NULL, PLANT_UDP, &address, DNS_PORT);
         wish(planter, NULL, PLANT_TCP, &address, DNS_PORT);
-        wish(planter, NULL, PLANT_TAP, &address, 0);
+        wish(planter, NULL, PLANT_TAP, &address, IPPROTO_TCP);
+        wish(planter, NULL, PLANT_TAP, &address, IPPROTO_UDP);
     }
     planter->has_server = true;
 }
@@ -123,7 +124,7 @@ void planter_go(struct gateway *gateway)
 
 /* ---- answers ---- */
 
-/* Without IPv6, or without packet sockets, there is less to serve; without the rest nothing. */
+/* Without IPv6, or without taps, there is less to serve; without the rest nothing. */
 static void note_failure(struct gateway *gateway, const struct plant_wish *wish, int os_errno)
 {
     struct address address = {.family = wish->family};
@@ -141,7 +142,7 @@ static void take_socket(struct gateway *gateway, size_t i, int fd)
     const struct plant_wish *wish = &planter->asked.wishes[i];
     struct site *site = planter->sites[i];
     if (wish->kind == PLANT_TAP)
-        tap_take(gateway, wish->family, fd);
+        tap_take(gateway, wish->family, wish->port, fd);
     else if (!site)
         nameserver_take(gateway, wish->kind == PLANT_UDP, wish->family, fd);
     else if (!order_allows(gateway->order, site->name, wish->port))

@@ -7,36 +7,53 @@
 #include "egress/gateway.h"
 
 #define PACKETS_OF_A_TURN 64
-#define PACKET_BYTES 128
 #define IP4_BYTES 20
-#define IP6_BYTES 40
 
 struct packet {
     struct address to;
-    uint8_t protocol;
     uint16_t port;
 };
 
-static bool read_packet(uint16_t family, const uint8_t *data, size_t length, struct packet *packet)
+/* Ports are at the same place of both protocols. */
+static bool read_port(const uint8_t *data, size_t length, struct packet *packet)
 {
-    bool is_four = family == AF_INET;
-    if (length < (is_four ? IP4_BYTES : IP6_BYTES) || data[0] >> 4 != (is_four ? 4 : 6))
+    if (length < 4)
         return false;
-    size_t header = is_four ? (size_t)(data[0] & 15) * 4 : IP6_BYTES;
-    *packet = (struct packet){.to.family = family, .protocol = data[is_four ? 9 : 6]};
-    memcpy(packet->to.bytes, data + (is_four ? 16 : 24), is_four ? 4 : 16);
-    if (length < header + 4)
-        return false;
-    packet->port = (uint16_t)(data[header + 2] << 8 | data[header + 3]);
+    packet->port = (uint16_t)(data[2] << 8 | data[3]);
     return true;
 }
 
-static void note(struct gateway *gateway, const struct packet *packet)
+static bool read_packet_4(const uint8_t *data, size_t length, struct packet *packet)
+{
+    if (length < IP4_BYTES || data[0] >> 4 != 4)
+        return false;
+    size_t header = (size_t)(data[0] & 15) * 4;
+    packet->to.family = AF_INET;
+    memcpy(packet->to.bytes, data + 16, 4);
+    return header <= length && read_port(data + header, length - header, packet);
+}
+
+/* Of IPv6 the kernel hands out what follows the header, and where it went beside it. */
+static bool read_packet_6(struct msghdr *message, const uint8_t *data, size_t length,
+                          struct packet *packet)
+{
+    struct in6_pktinfo info;
+    struct cmsghdr *where = CMSG_FIRSTHDR(message);
+    if (!where || where->cmsg_level != IPPROTO_IPV6 || where->cmsg_type != IPV6_PKTINFO ||
+        where->cmsg_len < CMSG_LEN(sizeof(info)))
+        return false;
+    memcpy(&info, CMSG_DATA(where), sizeof(info));
+    packet->to.family = AF_INET6;
+    memcpy(packet->to.bytes, &info.ipi6_addr, sizeof(info.ipi6_addr));
+    return read_port(data, length, packet);
+}
+
+static void note(struct gateway *gateway, const struct packet *packet, bool is_udp)
 {
     const struct site *site = sites_find_address(&gateway->sites, &packet->to);
     char text[ADDRESS_TEXT_BYTES];
     address_format(&packet->to, text);
-    if (packet->protocol == IPPROTO_UDP)
+    if (is_udp)
         figures_deny(gateway->table, site ? site->name : text, packet->port, EGRESS_WHY_UDP);
     else if (!site)
         figures_deny(gateway->table, text, packet->port, EGRESS_WHY_ADDRESS);
@@ -45,43 +62,47 @@ static void note(struct gateway *gateway, const struct packet *packet)
                      order_names(gateway->order, site->name) ? EGRESS_WHY_PORT : EGRESS_WHY_NAME);
 }
 
-static void drain(struct gateway *gateway, uint16_t family, int fd)
+static void drain(struct tap *tap)
 {
     for (int i = 0; i < PACKETS_OF_A_TURN; i++) {
-        uint8_t data[PACKET_BYTES];
-        struct packet packet;
-        ssize_t got = recv(fd, data, sizeof(data), MSG_DONTWAIT);
+        uint8_t data[PLANT_TAP_BYTES];
+        union {
+            struct cmsghdr header;
+            char space[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+        } control;
+        struct iovec iov = {data, sizeof(data)};
+        struct msghdr message = {.msg_iov = &iov,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control.space,
+                                 .msg_controllen = sizeof(control.space)};
+        struct packet packet = {.port = 0};
+        ssize_t got = recvmsg(tap->watch.fd, &message, MSG_DONTWAIT);
         if (got < 0)
             return;
-        if (read_packet(family, data, (size_t)got, &packet))
-            note(gateway, &packet);
+        if (tap->family == AF_INET ? read_packet_4(data, (size_t)got, &packet)
+                                   : read_packet_6(&message, data, (size_t)got, &packet))
+            note(tap->gateway, &packet, tap->is_udp);
     }
 }
 
-static void on_packet_4(struct watch *watch, uint32_t events)
+static void on_packet(struct watch *watch, uint32_t events)
 {
     (void)events;
-    drain(LOOP_OWNER(watch, struct gateway, taps[0]), AF_INET, watch->fd);
+    drain(LOOP_OWNER(watch, struct tap, watch));
 }
 
-static void on_packet_6(struct watch *watch, uint32_t events)
+void tap_take(struct gateway *gateway, uint16_t family, uint16_t protocol, int fd)
 {
-    (void)events;
-    drain(LOOP_OWNER(watch, struct gateway, taps[1]), AF_INET6, watch->fd);
-}
-
-void tap_take(struct gateway *gateway, uint16_t family, int fd)
-{
-    struct watch *watch = &gateway->taps[family == AF_INET6];
-    *watch = (struct watch){fd, family == AF_INET6 ? on_packet_6 : on_packet_4};
-    if (loop_watch(&gateway->loop, watch, EPOLLIN) < 0)
-        loop_close(watch);
+    bool is_udp = protocol == IPPROTO_UDP;
+    struct tap *tap = &gateway->taps[(family == AF_INET6) * 2 + is_udp];
+    *tap = (struct tap){{fd, on_packet}, gateway, family, is_udp};
+    if (loop_watch(&gateway->loop, &tap->watch, EPOLLIN) < 0)
+        loop_close(&tap->watch);
 }
 
 void tap_drain(struct gateway *gateway)
 {
-    static const uint16_t families[] = {AF_INET, AF_INET6};
-    for (size_t i = 0; i < HUTCH_COUNT(families); i++)
-        if (gateway->taps[i].fd >= 0)
-            drain(gateway, families[i], gateway->taps[i].fd);
+    for (size_t i = 0; i < PLANT_TAPS; i++)
+        if (gateway->taps[i].watch.fd >= 0)
+            drain(&gateway->taps[i]);
 }

@@ -7,12 +7,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -153,11 +152,10 @@ static int add_networks(void)
 /* ---- what nobody listens to ------------------------------------------------------------------ */
 
 #define DROP 0
-#define IP_TCP 6
-#define IP_UDP 17
 #define TCP_FLAGS_OF_INTEREST 0x12 /* SYN and ACK */
 #define TCP_SYN 0x02
 #define DNS_PORT 53
+#define TAP_QUEUE_BYTES 65536
 
 /* Of IPv4, whose header may have options: offsets of the next one are relative to its end. */
 static struct sock_filter filter_4[] = {
@@ -168,8 +166,8 @@ static struct sock_filter filter_4[] = {
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 14, 0),
     BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
     BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9), /* what it carries */
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_UDP, 4, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_TCP, 0, 10),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 10),
     BPF_STMT(BPF_LD | BPF_B | BPF_IND, 13),
     BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TCP_FLAGS_OF_INTEREST),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCP_SYN, 0, 7),
@@ -183,41 +181,47 @@ static struct sock_filter filter_4[] = {
     BPF_STMT(BPF_RET | BPF_K, DROP),
 };
 
+/* Of IPv6 a raw socket has what follows the header; the header itself is where it was. */
+#define IP6(offset) ((uint32_t)(SKF_NET_OFF + (offset)))
 static struct sock_filter filter_6[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 24), /* where to */
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP6(24)), /* where to */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xfd687574, 0, 17),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 28),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP6(28)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x63680000, 0, 15),
-    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6), /* what it carries */
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_UDP, 4, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_TCP, 0, 12),
-    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 53),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, IP6(6)), /* what it carries */
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 12),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
     BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TCP_FLAGS_OF_INTEREST),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCP_SYN, 0, 9),
-    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 40), /* no answer of the name server's */
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0), /* no answer of the name server's */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 7, 0),
-    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 42), /* and no question to it */
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2), /* and no question to it */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 0, 4),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 32),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP6(32)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 36),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP6(36)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, PLANT_TAP_BYTES),
     BPF_STMT(BPF_RET | BPF_K, DROP),
 };
 
-/* By protocol and not for all of them: so it sees each packet once, and what it does not want is
- * never copied. It sees nothing before it is bound, and then the filter is there. */
-static int open_tap(uint16_t protocol, struct sock_filter *filter, size_t length)
+/* A raw socket gets a copy of every packet of its protocol, whoever else does. A packet socket
+ * would do as well, but whoever closes one waits until all processors have looked up: several times
+ * as long as a whole run takes. */
+static int open_tap(int family, int protocol)
 {
-    const struct sock_fprog program = {.len = (unsigned short)length, .filter = filter};
-    const struct sockaddr_ll lo = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = LOOPBACK_INDEX};
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int yes = 1, few = TAP_QUEUE_BYTES;
+    const struct sock_fprog program =
+        family == AF_INET ? (struct sock_fprog){sizeof(filter_4) / sizeof(filter_4[0]), filter_4}
+                          : (struct sock_fprog){sizeof(filter_6) / sizeof(filter_6[0]), filter_6};
+    int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
     if (fd < 0)
         return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0 &&
-        bind(fd, (const struct sockaddr *)&lo, sizeof(lo)) == 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &few, sizeof(few)) == 0 &&
+        (family == AF_INET ||
+         setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &yes, sizeof(yes)) == 0))
         return fd;
     close(fd);
     return -1;
@@ -225,9 +229,16 @@ static int open_tap(uint16_t protocol, struct sock_filter *filter, size_t length
 
 int network_raise(struct network *network)
 {
+    static const struct {
+        int family;
+        int protocol;
+    } taps[PLANT_TAPS] = {{AF_INET, IPPROTO_TCP},
+                          {AF_INET, IPPROTO_UDP},
+                          {AF_INET6, IPPROTO_TCP},
+                          {AF_INET6, IPPROTO_UDP}};
     if (add_networks() < 0)
         return -1;
-    network->taps[0] = open_tap(ETH_P_IP, filter_4, sizeof(filter_4) / sizeof(filter_4[0]));
-    network->taps[1] = open_tap(ETH_P_IPV6, filter_6, sizeof(filter_6) / sizeof(filter_6[0]));
+    for (size_t i = 0; i < PLANT_TAPS; i++)
+        network->taps[i] = open_tap(taps[i].family, taps[i].protocol);
     return 0;
 }

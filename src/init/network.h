@@ -4,11 +4,13 @@
 
 #include <stdbool.h>
 
+#include "init/plant.h"
+
 /* Of a sandbox with egress. */
 struct network {
-    int plant;       /* to the gateway; negative: without egress */
-    int taps[2];     /* of IPv4 and IPv6; negative where the kernel has none */
-    bool is_planted; /* all that the first command needs is there */
+    int plant;            /* to the gateway; negative: without egress */
+    int taps[PLANT_TAPS]; /* of IPv4 TCP and UDP, of IPv6 TCP and UDP; negative: there is none */
+    bool is_planted;      /* all that the first command needs is there */
 };
 
 /* network.c */

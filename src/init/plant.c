@@ -90,7 +90,7 @@ static int open_socket(const struct plant_wish *wish)
 /* Each one is asked for once by each gateway, and is the same socket every time. */
 static int lend_tap(const struct network *network, const struct plant_wish *wish)
 {
-    int tap = network->taps[wish->family == AF_INET ? 0 : 1];
+    int tap = network->taps[(wish->family == AF_INET6) * 2 + (wish->port == IPPROTO_UDP)];
     errno = EAFNOSUPPORT;
     return tap < 0 ? -1 : dup(tap);
 }

@@ -9,14 +9,16 @@
 #include <stdint.h>
 
 #define PLANT_MAX 64 /* sockets of one request */
+#define PLANT_TAPS 4 /* two families, two protocols */
 #define PLANT_TAP_BYTES 128
 
 enum plant_kind {
     PLANT_TCP = 1, /* a listener */
     PLANT_UDP,
-    PLANT_TAP, /* raw packets, from the IP header on, at most PLANT_TAP_BYTES of each: SYNs and
-                  datagrams to the networks below, but for the name server's port;
-                  src/init/network.c */
+    PLANT_TAP, /* a raw socket: see src/init/network.c; its port is IPPROTO_TCP or IPPROTO_UDP. Of
+                  each SYN or datagram to the networks below, but for those to and from the name
+                  server, the first PLANT_TAP_BYTES: of IPv4 from the IP header on; of IPv6 from
+                  what follows it, with IPV6_PKTINFO beside it */
 };
 
 struct plant_wish {
