@@ -11,6 +11,8 @@
 
 /* Was it started to be a porter? Then this is its exit status. */
 bool cli_is_porter(int argc, char *const *argv, int *ret_status);
+/* Was the complete program started to be a gateway? Then this is its exit status. */
+bool cli_is_gateway(int argc, char *const *argv, int *ret_status);
 /* Returns 0 when this program can do the call itself; does not return when it handed it over. */
 int cli_handover(char **argv, struct hutch_error *err);
 /* The small program alone has this: for what shows only later. Returns when it failed. */

@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     int status = 0;
     if (argc > 0 && !strcmp(argv[0], HUTCH_KEEPER_NAME))
         return hutch_keeper_main();
-    if (cli_is_porter(argc, argv, &status))
+    if (cli_is_porter(argc, argv, &status) || cli_is_gateway(argc, argv, &status))
         return status;
     if (open_missing_stdio(&err) < 0)
         return cli_report(&err);

@@ -84,10 +84,6 @@ static int check_bound(const struct hutch_spec *spec, const struct hutch_secret 
                                   "egress allows; add one",
                                   secret->name, rule.name, (unsigned)rule.ports[p]);
     }
-    if (secret->hosts.count)
-        return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
-                          "secret '%s' is for requests, which this version does not change",
-                          secret->name);
     return 0;
 }
 

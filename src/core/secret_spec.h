@@ -29,6 +29,15 @@ static inline bool hutch_secret_is_inside(const struct hutch_secret *secret)
     return secret->env || secret->file;
 }
 
+/* Does one of them intercept TLS? */
+static inline bool hutch_secrets_intercept(const struct hutch_spec *spec)
+{
+    for (size_t i = 0; i < spec->secrets.count; i++)
+        if (spec->secrets.items[i].intercepts_tls)
+            return true;
+    return false;
+}
+
 /* secret_check.c: a variable or a path is another's already, a host cannot be reached, ... */
 int hutch_secrets_check(const struct hutch_spec *spec, struct hutch_error *err);
 

@@ -87,7 +87,8 @@ void connection_refuse(struct connection *connection, enum egress_why why, const
     if (connection->is_closed || connection->is_lingering)
         return;
     figures_deny(connection->gateway->table, connection->site->name, connection->port, why);
-    bool is_first = connection->talk == TALK_HTTP && !connection->http.requests &&
+    bool is_first = connection->talk == TALK_HTTP &&
+                    (!connection->http.requests || why == EGRESS_WHY_CERTIFICATE) &&
                     !connection->in.passed && flow_is_empty(&connection->in);
     if (!problem || !is_first || !answer_403(connection, problem))
         connection_close(connection, true);

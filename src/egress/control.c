@@ -50,13 +50,12 @@ static void fail_order(struct gateway *gateway, const struct hutch_error *err)
 
 void gateway_planted(struct gateway *gateway)
 {
-    const char *certificate = gateway->tls_certificate ? gateway->tls_certificate : "";
     if (gateway->order_is_new && gateway->failure.code) {
         struct hutch_error failure = gateway->failure;
         fail_order(gateway, &failure);
     } else if (gateway->order_is_new) {
         gateway->order_is_new = false;
-        tell(gateway, EGRESS_READY, 0, certificate);
+        tell(gateway, EGRESS_READY, 0, "");
     }
     gateway->failure.code = HUTCH_OK;
     nameserver_resume(gateway);
@@ -101,7 +100,11 @@ static int open_authority(struct gateway *gateway, struct hutch_error *err)
     if (!gateway->tls)
         return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
                           "this gateway cannot intercept TLS, which takes the complete program");
-    return gateway->tls->open(&gateway->tls_authority, &gateway->tls_certificate, err);
+    if (gateway->tls->open(gateway->order, &gateway->tls_authority, &gateway->tls_certificate,
+                           err) < 0)
+        return -(int)err->code;
+    tell(gateway, EGRESS_AUTHORITY, 0, gateway->tls_certificate);
+    return 0;
 }
 
 static int carry_out(struct gateway *gateway, struct order *order, struct hutch_error *err)

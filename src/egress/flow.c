@@ -213,8 +213,8 @@ void flow_end(struct flow *flow)
 {
     if (!flow->has_ended || flow->is_shut || !flow_is_empty(flow) || flow->to->watch.fd < 0)
         return;
+    if (flow->to->session && !flow->to->tls->end(flow->to->session, flow->to->watch.fd))
+        return;
     flow->is_shut = true;
-    if (flow->to->session)
-        flow->to->tls->end(flow->to->session, flow->to->watch.fd);
     (void)shutdown(flow->to->watch.fd, SHUT_WR);
 }

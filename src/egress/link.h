@@ -28,6 +28,8 @@
 #define EGRESS_TABLE_FD 4
 #define EGRESS_PLANT_FD 5
 
+#define EGRESS_SEED_BYTES 32
+#define EGRESS_SECRETS 64
 #define EGRESS_HOSTS 512   /* names and ports that are told apart; the last one is "others" */
 #define EGRESS_DENIALS 256 /* the latest; all are counted */
 
@@ -57,7 +59,9 @@ struct egress_order {
     uint32_t proxy_login; /* offset of "user:password" */
     uint32_t secrets;     /* offset of struct egress_secret[secret_count] */
     uint32_t secret_count;
-    uint32_t reserved;
+    uint32_t
+        authority; /* offset of EGRESS_SEED_BYTES: of them the sandbox's own authority is made, the
+                      same by every gateway of it; only with a secret that intercepts TLS */
     uint64_t max_connections; /* at one time; 0, here and below: as many as the gateway can have */
     uint64_t max_bytes;       /* in all, both ways, what the table has counted included */
     uint64_t max_rate;        /* bytes per second, both ways together */
@@ -78,7 +82,7 @@ struct egress_secret {
     uint32_t header; /* offset of the header's name */
     uint32_t value;  /* offset of its value; no CR, LF or NUL in it */
     uint32_t value_length;
-    uint32_t intercepts_tls; /* 1: also for HTTPS, by an own authority; 0: plain HTTP only */
+    uint32_t intercepts_tls; /* 1: HTTPS alone, by an own authority; 0: plain HTTP alone */
 };
 
 /* Why nothing went out. */

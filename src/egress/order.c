@@ -98,6 +98,12 @@ static int parse_secrets(struct order *order, struct hutch_error *err)
     return 0;
 }
 
+static bool head_has_bad_seed(const struct order *order)
+{
+    return order->head->authority &&
+           !array_is_inside(order, order->head->authority, EGRESS_SEED_BYTES, 1, 1);
+}
+
 /* ---- the proxy ---- */
 
 static const struct {
@@ -179,6 +185,8 @@ int order_parse(char *blob, size_t size, struct order **ret_order, struct hutch_
         r = parse_opened(order, err);
     if (r == 0)
         r = parse_secrets(order, err);
+    if (r == 0 && head_has_bad_seed(order))
+        r = fail_blob(err, "an authority");
     if (r == 0)
         r = parse_proxy(order, err);
     if (r < 0)

@@ -103,7 +103,11 @@ void connection_pump(struct connection *connection)
         if (is_over(connection))
             return;
     }
-    if (connection->client.has_failed || connection->server.has_failed)
+    if (connection->server.has_failed && connection->server.session &&
+        connection->server.tls->has_bad_certificate(connection->server.session))
+        connection_refuse(connection, EGRESS_WHY_CERTIFICATE,
+                          "the server's certificate is not good");
+    else if (connection->client.has_failed || connection->server.has_failed)
         connection_close(connection, true);
     else if (connection->out.is_shut && connection->in.is_shut)
         connection_close(connection, false);

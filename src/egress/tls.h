@@ -16,8 +16,9 @@ struct order;
 
 struct tls_ops {
     /* Once for a gateway, when an order first needs it: the sandbox's own authority. Its
-     * certificate (PEM) is said to the keeper with READY. */
-    int (*open)(void **ret_authority, const char **ret_certificate, struct hutch_error *err);
+     * certificate (PEM) is said to the keeper with AUTHORITY. */
+    int (*open)(const struct order *order, void **ret_authority, const char **ret_certificate,
+                struct hutch_error *err);
     /* Is what goes to this name and port to be read? Asked when the ClientHello was found good. */
     bool (*wants)(const struct order *order, const char *name, uint16_t port);
     /* Sessions: as the server to the client inside, as the client to the server outside. NULL: no
@@ -31,8 +32,11 @@ struct tls_ops {
      * it says is no TLS. */
     ssize_t (*read)(void *session, int fd, void *data, size_t length);
     ssize_t (*write)(void *session, int fd, const void *data, size_t length);
-    /* Nothing more is written. */
-    void (*end)(void *session, int fd);
+    /* Nothing more is written. false: what was written has not all gone yet, call it again. */
+    bool (*end)(void *session, int fd);
+    /* It has failed, and that is why: the other's certificate is not for the name, or of an
+     * authority that nobody trusts. */
+    bool (*has_bad_certificate)(void *session);
     void (*release)(void *session);
 };
 

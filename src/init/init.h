@@ -132,6 +132,9 @@ int secret_make(const struct sandbox *box, const struct init_step *step, const c
 /* Of one that has been mounted elsewhere. */
 int secret_forget_name(const struct sandbox *box);
 
+/* trust.c: a certificate more in each bundle of certificates that the root has. */
+int trust_add(const struct sandbox *box, int certificate);
+
 /* copy.c */
 int copy_tree(int from, int to, uid_t uid, gid_t gid);
 

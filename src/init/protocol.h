@@ -22,8 +22,11 @@
 #define INIT_MAX_SESSIONS 1024 /* commands at one time */
 #define INIT_MAX_TREES 1024
 #define INIT_RLIMITS 16
-#define INIT_SECRETS "run/secrets" /* where their tmpfs is */
-#define INIT_INLINE_BYTES 16384 /* a longer blob comes as a memfd */
+#define INIT_SECRETS "run/secrets"           /* where their tmpfs is */
+#define INIT_TRUST "run/hutch"               /* where a sandbox finds certificates of hutch's */
+#define INIT_TRUST_AUTHORITY "authority.crt" /* the added one alone */
+#define INIT_TRUST_BUNDLE "certificates.crt" /* all of them */
+#define INIT_INLINE_BYTES 16384              /* a longer blob comes as a memfd */
 
 enum init_message_type {
     INIT_FDS = 1, /* keeper: more descriptors for the plan's table of trees */
@@ -101,6 +104,8 @@ enum init_op {
     INIT_OP_COPY,    /* content of tree into path; everything owned by uid, gid */
     INIT_OP_SECRET,  /* tree is a memory file: its content becomes the file path, of uid, gid and
                         mode, in the tmpfs of secrets, which is mounted already */
+    INIT_OP_TRUST,   /* tree is a memory file: a certificate that is added to the bundles of
+                        certificates that the root has; path: a tmpfs for what that takes */
 };
 
 struct init_step {

@@ -307,6 +307,13 @@ static int step_secret(const struct step_context *context)
     return status < 0 ? -1 : secret_forget_name(context->box);
 }
 
+static int step_trust(const struct step_context *context)
+{
+    int source = context->box->trees[context->step->tree];
+    parent_forget(context->box);
+    return trust_add(context->box, source);
+}
+
 int step_apply(struct sandbox *box, const struct init_plan *plan, const struct init_step *step)
 {
     static int (*const table[])(const struct step_context *) = {
@@ -316,7 +323,7 @@ int step_apply(struct sandbox *box, const struct init_plan *plan, const struct i
         [INIT_OP_TMPFS] = step_tmpfs,         [INIT_OP_LEND] = step_lend,
         [INIT_OP_MASK_FILE] = step_mask_file, [INIT_OP_MASK_DIRECTORY] = step_mask_directory,
         [INIT_OP_OVERLAY] = step_overlay,     [INIT_OP_COPY] = step_copy,
-        [INIT_OP_SECRET] = step_secret,
+        [INIT_OP_SECRET] = step_secret,       [INIT_OP_TRUST] = step_trust,
     };
     if (step->op >= sizeof(table) / sizeof(table[0]) || !table[step->op]) {
         errno = ENOSYS;

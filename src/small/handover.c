@@ -113,6 +113,13 @@ bool cli_is_porter(int argc, char *const *argv, int *ret_status)
     return true;
 }
 
+/* The small one has no TLS; a gateway without is a program of its own. */
+bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
+{
+    (void)argc, (void)argv, (void)ret_status;
+    return false;
+}
+
 int cli_handover(char **argv, struct hutch_error *err)
 {
     return needs_full(argv) ? cli_handover_now(argv, err) : 0;

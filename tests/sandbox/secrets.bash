@@ -31,12 +31,16 @@ nowhere() { # VALUE
     # a pattern that is no argument and no variable of its own search
     local pattern=$WORK/pattern found
     printf '%s\n' "$1" >"$pattern"
-    found=$(grep -lsaFf "$pattern" /proc/[0-9]*/cmdline; grep -rlaFf "$pattern" --exclude='pool.*' "$HUTCH_HOME" 2>/dev/null
+    found=$(
+        grep -lsaFf "$pattern" /proc/[0-9]*/cmdline
+        grep -rlaFf "$pattern" --exclude='pool.*' "$HUTCH_HOME" 2>/dev/null
         for environ in /proc/[0-9]*/environ; do
             case $(tr '\0' ' ' 2>/dev/null <"${environ%environ}cmdline") in
             hutch* | */hutch*) grep -lsaFf "$pattern" "$environ" ;;
             esac
-        done)
+        done
+        true
+    )
     [ -z "$found" ] && return 0
     printf 'the value is in:\n%s\n' "$found" >&2
     return 1

@@ -7,6 +7,8 @@
 
 #include "core/env_file.h"
 #include "core/map.h"
+#include "core/secret_spec.h"
+#include "init/protocol.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -25,6 +27,23 @@ static int set_defaults(struct hutch_map *map, const struct identity *identity, 
                     {"TERM", terminal ? "xterm-256color" : NULL}};
     for (size_t i = 0; i < HUTCH_COUNT(defaults); i++)
         if (defaults[i].value && hutch_map_set(map, defaults[i].key, defaults[i].value, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
+/* Where programs that do not look into the system's bundle are told of another. */
+static int set_trust(struct hutch_map *map, struct hutch_error *err)
+{
+    static const struct {
+        const char *key;
+        const char *value;
+    } variables[] = {{"SSL_CERT_FILE", "/" INIT_TRUST "/" INIT_TRUST_BUNDLE},
+                     {"REQUESTS_CA_BUNDLE", "/" INIT_TRUST "/" INIT_TRUST_BUNDLE},
+                     {"CURL_CA_BUNDLE", "/" INIT_TRUST "/" INIT_TRUST_BUNDLE},
+                     {"GIT_SSL_CAINFO", "/" INIT_TRUST "/" INIT_TRUST_BUNDLE},
+                     {"NODE_EXTRA_CA_CERTS", "/" INIT_TRUST "/" INIT_TRUST_AUTHORITY}};
+    for (size_t i = 0; i < HUTCH_COUNT(variables); i++)
+        if (hutch_map_set(map, variables[i].key, variables[i].value, err) < 0)
             return -(int)err->code;
     return 0;
 }
@@ -90,6 +109,7 @@ int environment_build(struct hutch_strlist *environment, const struct hutch_spec
     hutch_cleanup(hutch_map_done) struct hutch_map map = {0};
     if (set_defaults(&map, identity, terminal, err) < 0 ||
         (image && add_image(&map, &image->image, err) < 0) ||
+        (hutch_secrets_intercept(spec) && set_trust(&map, err) < 0) ||
         environment_asked(&map, spec, err) < 0)
         return -(int)err->code;
     return flatten(environment, &map, err);

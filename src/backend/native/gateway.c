@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -22,12 +24,14 @@
 #include "egress/link.h"
 #include "util/fs.h"
 #include "util/own.h"
+#include "util/program.h"
 
 #define NEVER UINT64_MAX
 #define SHORT_LIFE_US 1000000
 #define FIRST_PAUSE_US 20000
 #define LONGEST_PAUSE_US 1000000
-#define ATTEMPTS 5           /* before the first order has ever been carried out */
+#define ATTEMPTS 5 /* before the first order has ever been carried out */
+#define AUTHORITY_PATIENCE_MS 10000
 #define END_PATIENCE_MS 300  /* it sends what it has, and exits */
 #define DESCRIPTORS_ABOVE 10 /* of those that it gets, until they have their numbers */
 
@@ -53,7 +57,7 @@ static int make_pair(int *ret_one, int *ret_other, struct hutch_error *err)
 /* A blob in a sealed memory file: whoever maps it need not fear that it shrinks. */
 static int seal_order(const struct keeper *keeper, struct hutch_error *err)
 {
-    hutch_cleanup(hutch_buf_done) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
+    hutch_cleanup(hutch_buf_wipe) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
     if (gateway_order_build(keeper, &blob, err) < 0)
         return -(int)err->code;
     hutch_autofd int fd = memfd_create("hutch-order", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -100,14 +104,28 @@ static void choose_ids(const struct keeper *keeper, struct clone_servant *servan
     servant->gid = keeper->identity.first_host_gid + STATE_IDS_PER_SLOT - 1;
 }
 
+/* Most need no TLS of their own: a small program of its own. */
+static int open_program(const struct gateway *gateway, struct hutch_error *err)
+{
+    char buffer[PATH_MAX];
+    if (!gateway->intercepts)
+        return program_memfd("hutch-gateway", hutch_gateway_image, sizeof(hutch_gateway_image),
+                             err);
+    int program = open(hutch_program_complete(buffer), O_PATH | O_CLOEXEC);
+    if (program < 0)
+        return hutch_fail(err, HUTCH_E_UNAVAILABLE, errno,
+                          "secrets in HTTPS need the program 'hutch-full' beside 'hutch' or in "
+                          "libexec/hutch, and it is not there; build or install hutch again");
+    return program;
+}
+
 static int start(struct keeper *keeper, struct hutch_error *err)
 {
     struct gateway *gateway = &keeper->gateway;
     struct clone_servant servant = {.name = "hutch-gateway",
                                     .file_bytes = sizeof(struct egress_table)};
     hutch_autofd int theirs = HUTCH_NO_FD;
-    hutch_autofd int program =
-        program_memfd("hutch-gateway", hutch_gateway_image, sizeof(hutch_gateway_image), err);
+    hutch_autofd int program = open_program(gateway, err);
     if (program < 0)
         return -(int)err->code;
     hutch_autofd int executed = fcntl(program, F_DUPFD_CLOEXEC, DESCRIPTORS_ABOVE);
@@ -141,6 +159,41 @@ int gateway_open(struct keeper *keeper, struct hutch_error *err)
     if (gateway->table < 0 || make_pair(&gateway->plant, &gateway->plant_inside, err) < 0)
         return -(int)err->code;
     return start(keeper, err);
+}
+
+/* Control characters have no place in a sentence, whoever wrote it. */
+static void fail_refused(const struct egress_message *message, char *text, size_t length,
+                         struct hutch_error *err)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            text[i] = '?';
+    (void)hutch_fail(err, HUTCH_E_SYSTEM, message->os_errno, "egress: %.*s", (int)length, text);
+}
+
+/* Before the plan is made, for the certificate is a part of it. */
+int gateway_await_authority(struct gateway *gateway, struct hutch_error *err)
+{
+    struct {
+        struct egress_message message;
+        char text[EGRESS_TEXT_BYTES];
+    } word;
+    struct pollfd said = {gateway->control, POLLIN, 0};
+    int found;
+    do
+        found = poll(&said, 1, AUTHORITY_PATIENCE_MS);
+    while (found < 0 && errno == EINTR);
+    ssize_t got = found > 0 ? recv(gateway->control, &word, sizeof(word), MSG_DONTWAIT) : -1;
+    size_t length = got < (ssize_t)sizeof(word.message) ? 0 : (size_t)got - sizeof(word.message);
+    if (length && word.message.type == EGRESS_FAILED) {
+        fail_refused(&word.message, word.text, length, err);
+        return -(int)err->code;
+    }
+    if (!length || word.message.type != EGRESS_AUTHORITY)
+        return hutch_fail(err, HUTCH_E_SYSTEM, 0,
+                          "the gateway that is to intercept TLS does not begin");
+    gateway->authority = strndup(word.text, length);
+    return gateway->authority ? 0 : hutch_fail_nomem(err);
 }
 
 /* ---- what becomes of one --------------------------------------------------------------------- */
@@ -215,16 +268,6 @@ static enum gateway_word take_death(struct gateway *gateway, struct hutch_error 
     (void)fail_useless(status, err);
     gateway->start_again_us = 0;
     return GATEWAY_USELESS;
-}
-
-/* Control characters have no place in a sentence, whoever wrote it. */
-static void fail_refused(const struct egress_message *message, char *text, size_t length,
-                         struct hutch_error *err)
-{
-    for (size_t i = 0; i < length; i++)
-        if (text[i] < ' ' || text[i] > '~')
-            text[i] = '?';
-    (void)hutch_fail(err, HUTCH_E_SYSTEM, message->os_errno, "egress: %.*s", (int)length, text);
 }
 
 static enum gateway_word take_word(struct gateway *gateway, uint32_t *ret_number,
@@ -312,4 +355,6 @@ void gateway_done(struct gateway *gateway)
     hutch_fd_close(&gateway->plant);
     hutch_fd_close(&gateway->plant_inside);
     hutch_fd_close(&gateway->table);
+    free(gateway->authority);
+    gateway->authority = NULL;
 }

@@ -27,6 +27,9 @@ struct gateway {
     uint32_t order;          /* number of the last one */
     bool has_served;         /* a gateway has carried one out */
     unsigned deaths;         /* in a row, each soon after a start */
+    bool intercepts;         /* TLS, for secrets that go there */
+    uint8_t seed[32];        /* of the sandbox's own authority */
+    char *authority;         /* its certificate, once it is known */
     uint64_t started_us;     /* the present one */
     uint64_t start_again_us; /* when the next one starts; 0: none is due */
 };
@@ -45,6 +48,8 @@ enum gateway_word {
 void gateway_init(struct gateway *gateway);
 /* Starts the first one; what it needs of PID 1 comes later. Nothing without egress. */
 int gateway_open(struct keeper *keeper, struct hutch_error *err);
+/* Waits for the certificate of the sandbox's own authority. */
+int gateway_await_authority(struct gateway *gateway, struct hutch_error *err);
 /* What to poll. */
 void gateway_watch(const struct gateway *gateway, struct pollfd fds[GATEWAY_FDS]);
 /* What came of it. number: of the order that the word is about. */

@@ -76,6 +76,7 @@ struct keeper {
     struct plan plan;
     struct gateway gateway;
     struct secret_set secrets; /* as long as their values are needed */
+    struct secret_value proxy_login;
     struct init_rlimit rlimits[INIT_RLIMITS]; /* its own, once they have been read */
     bool has_rlimits;
     int core_pattern; /* the kernel's, read for each command: it may change */
@@ -213,6 +214,8 @@ int keeper_read_secrets(struct keeper *keeper, struct hutch_error *err);
 bool keeper_redacts(const struct keeper *keeper);
 /* Those that are files become part of the plan. */
 int keeper_plan_secrets(struct keeper *keeper, struct hutch_error *err);
+/* The sandbox trusts the authority of its own gateway. */
+int keeper_plan_trust(struct keeper *keeper, struct hutch_error *err);
 /* They are inside; no longer needed here unless output is looked at for them. */
 void keeper_forget_secrets(struct keeper *keeper);
 /* Appends to a blob what blob_texts() would, of the environment with its secrets. */

@@ -464,8 +464,8 @@ void plan_add_secrets(struct plan *plan, size_t count)
     step->text = add_options(plan, options, HUTCH_COUNT(options));
 }
 
-int plan_add_secret(struct plan *plan, const struct identity *identity, const char *target,
-                    int memfd, struct hutch_error *err)
+static int add_memory_file(struct plan *plan, enum init_op op, const char *target, int memfd,
+                           struct init_step **ret_step, struct hutch_error *err)
 {
     int tree = add_tree(plan, target, PLAN_IDS_PLAIN, 0, err);
     if (tree < 0) {
@@ -475,13 +475,30 @@ int plan_add_secret(struct plan *plan, const struct identity *identity, const ch
     plan->trees[tree].fd = memfd;
     plan->trees[tree].is_secret = true;
     plan->trees[tree].kind = INIT_TREE_FILE;
-    struct init_step *step = add_step(plan, INIT_OP_SECRET, target);
-    step->tree = tree;
+    *ret_step = add_step(plan, op, target);
+    (*ret_step)->tree = tree;
+    return 0;
+}
+
+int plan_add_secret(struct plan *plan, const struct identity *identity, const char *target,
+                    int memfd, struct hutch_error *err)
+{
+    struct init_step *step;
+    if (add_memory_file(plan, INIT_OP_SECRET, target, memfd, &step, err) < 0)
+        return -(int)err->code;
     step->mode = 0400;
     step->uid = identity->uid;
     step->gid = identity->gid;
     step->flags = INIT_STEP_USER;
     return 0;
+}
+
+int plan_add_trust(struct plan *plan, int memfd, struct hutch_error *err)
+{
+    static const char *const options[] = {"size", "16m", "nr_inodes", "8", "mode", "0755"};
+    struct init_step *step = add_step(plan, INIT_OP_TMPFS, INIT_TRUST);
+    step->text = add_options(plan, options, HUTCH_COUNT(options));
+    return add_memory_file(plan, INIT_OP_TRUST, INIT_TRUST, memfd, &step, err);
 }
 
 void plan_close_secrets(struct plan *plan)
@@ -524,7 +541,7 @@ void plan_describe_step(const struct plan *plan, uint32_t index, char *text, siz
         [INIT_OP_TMPFS] = "mount tmpfs",        [INIT_OP_LEND] = "lend",
         [INIT_OP_MASK_FILE] = "mask",           [INIT_OP_MASK_DIRECTORY] = "mask",
         [INIT_OP_OVERLAY] = "mount overlay of", [INIT_OP_COPY] = "copy",
-        [INIT_OP_SECRET] = "make the secret",
+        [INIT_OP_SECRET] = "make the secret",   [INIT_OP_TRUST] = "write certificates into",
     };
     if (index >= plan->step_count) {
         (void)snprintf(text, size, "build the sandbox");
@@ -533,7 +550,7 @@ void plan_describe_step(const struct plan *plan, uint32_t index, char *text, siz
     const struct init_step *step = &plan->steps[index];
     const char *path = plan->blob.data + step->path;
     const char *source = step->tree >= 0 ? plan->trees[step->tree].path : NULL;
-    if (step->op == INIT_OP_SECRET)
+    if (step->op == INIT_OP_SECRET || step->op == INIT_OP_TRUST)
         source = NULL; /* its path is the target */
     if (source)
         (void)snprintf(text, size, "%s '%.150s' at '/%.150s'", verbs[step->op], source, path);

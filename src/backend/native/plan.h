@@ -68,6 +68,8 @@ int plan_add_secret(struct plan *plan, const struct identity *identity, const ch
 int plan_finish(struct plan *plan, bool privileged, struct hutch_error *err);
 /* What step number 'index' was about, for an error message. */
 void plan_describe_step(const struct plan *plan, uint32_t index, char *text, size_t size);
+/* An authority that programs inside trust, besides those they trusted before; memfd as above. */
+int plan_add_trust(struct plan *plan, int memfd, struct hutch_error *err);
 /* PID 1 has them. */
 void plan_close_secrets(struct plan *plan);
 void plan_done(struct plan *plan);

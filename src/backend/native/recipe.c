@@ -116,6 +116,8 @@ void keeper_free(struct keeper *keeper)
     hutch_fd_close(&keeper->terminal);
     plan_done(&keeper->plan);
     secret_set_done(&keeper->secrets);
+    secret_value_done(&keeper->proxy_login);
+    explicit_bzero(keeper->gateway.seed, sizeof(keeper->gateway.seed));
     /* what could not be removed stays on record for the next sweep */
     bool pool_gone = keeper->keeps_layer || pool_destroy(&keeper->pool) == 0;
     hutch_fd_close(&keeper->pool.dir);
@@ -225,7 +227,9 @@ int keeper_plan(struct keeper *keeper, struct hutch_error *err)
                                .writable_kept = keeper->keeps_layer};
     if (plan_build(&keeper->plan, &input, err) < 0)
         return -(int)err->code;
-    return keeper->secrets.count ? keeper_plan_secrets(keeper, err) : 0;
+    if (keeper->secrets.count && keeper_plan_secrets(keeper, err) < 0)
+        return -(int)err->code;
+    return keeper->gateway.intercepts ? keeper_plan_trust(keeper, err) : 0;
 }
 
 int keeper_build(struct keeper *keeper, struct hutch_error *err)

@@ -5,18 +5,41 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 
 #include "backend/native/blob.h"
 #include "backend/native/environment.h"
 #include "backend/native/keeper.h"
+#include "core/secret_spec.h"
+#include "util/fs.h"
 #include "util/own.h"
+
+/* What the gateway needs besides the secrets of the spec: the operator's word for its proxy, and
+ * what the sandbox's own authority is made of. */
+static int prepare_gateway(struct keeper *keeper, enum secret_reader reader,
+                           struct hutch_error *err)
+{
+    const struct hutch_spec *spec = keeper->spec;
+    struct gateway *gateway = &keeper->gateway;
+    if (spec->egress_policy.login && spec->egress_policy.proxy &&
+        secret_read(spec->egress_policy.login, reader, &keeper->proxy_login, err) < 0)
+        return hutch_wrap(err, "the proxy for egress: ");
+    gateway->intercepts = hutch_secrets_intercept(spec);
+    if (gateway->intercepts &&
+        getrandom(gateway->seed, sizeof(gateway->seed), 0) != (ssize_t)sizeof(gateway->seed))
+        return hutch_fail_errno(err, errno, "get random bytes");
+    return 0;
+}
 
 int keeper_read_secrets(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_spec *spec = keeper->spec;
+    enum secret_reader reader = keeper->options ? SECRET_READER_CALLER : SECRET_READER_KEEPER;
+    if (keeper->gateway.is_wanted && prepare_gateway(keeper, reader, err) < 0)
+        return -(int)err->code;
     if (!spec->secrets.count)
         return 0;
-    enum secret_reader reader = keeper->options ? SECRET_READER_CALLER : SECRET_READER_KEEPER;
     if (secret_set_read(&keeper->secrets, spec, reader, err) < 0)
         return -(int)err->code;
     if (!spec->redact)
@@ -54,6 +77,17 @@ int keeper_plan_secrets(struct keeper *keeper, struct hutch_error *err)
             plan_one(keeper, &keeper->secrets.items[i], err) < 0)
             return -(int)err->code;
     return 0;
+}
+
+int keeper_plan_trust(struct keeper *keeper, struct hutch_error *err)
+{
+    struct gateway *gateway = &keeper->gateway;
+    if (gateway_await_authority(gateway, err) < 0)
+        return -(int)err->code;
+    hutch_autofd int memfd = memfd_create("hutch-authority", MFD_CLOEXEC);
+    if (memfd < 0 || hutch_write_all(memfd, gateway->authority, strlen(gateway->authority)) < 0)
+        return hutch_fail_errno(err, errno, "write a memory file");
+    return plan_add_trust(&keeper->plan, HUTCH_TAKE_FD(memfd), err);
 }
 
 void keeper_forget_secrets(struct keeper *keeper)
