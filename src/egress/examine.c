@@ -46,6 +46,8 @@ static void become_opaque(struct connection *connection)
     out->open = FLOW_OPEN;
     skip_early(connection);
     out->cleared = out->hold->end - out->hold->start;
+    if (!out->cleared) /* all of it went early; an empty hold would keep the end from going on */
+        flow_give_back(out, &connection->gateway->connections.holds);
 }
 
 /* ---- TLS ---- */

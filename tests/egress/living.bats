@@ -124,8 +124,9 @@ wait_gone() { until_true 5 eval "! kill -0 $1 2>/dev/null || grep -qs '^State:.*
     after_kill9
     wait_gone "$gateway"
     hutch rm -f box || true
-    there "$HUTCH" run --egress raw.hutch.test -- sh -c 'sleep 2
-        for i in 1 2 3 4 5 6 7 8; do curl -s -m 5 http://raw.hutch.test/ && break; sleep 0.3; done' >"$WORK/out" 3>&- &
+    # by exec, so that the pid is that of hutch
+    (exec nsenter --target "$UPSTREAM_PID" --net --mount -- "$HUTCH" run --egress raw.hutch.test -- sh -c 'sleep 2
+        for i in 1 2 3 4 5 6 7 8; do curl -s -m 5 http://raw.hutch.test/ && break; sleep 0.3; done' >"$WORK/out" 3>&-) &
     local run=$!
     until_true 5 eval "[ -n \"\$(gateway_of $run)\" ]"
     kill -KILL "$(gateway_of $run)"
@@ -146,9 +147,8 @@ wait_gone() { until_true 5 eval "! kill -0 $1 2>/dev/null || grep -qs '^State:.*
     same groups "" "$(sed -n 's/^Groups:[[:space:]]*//p' "/proc/$gateway/status" | xargs)"
     same capabilities 0000000000000000 "$(awk '/^Cap(Inh|Prm|Eff|Amb):/{print $2}' "/proc/$gateway/status" | sort -u)"
     same "no new privileges" 1 "$(awk '/^NoNewPrivs:/{print $2}' "/proc/$gateway/status")"
-    same "seccomp" 2 "$(awk '/^Seccomp:/{print $2}' "/proc/$gateway/status")"
     same "files of the host's" "" "$(find "/proc/$gateway/fd" -printf '%l\n' |
-        grep '^/' | grep -vE '^(/memfd:|/dev/null|/etc/(resolv.conf|hosts))' || true)"
+        grep '^/' | grep -vxE '/memfd:.*|/dev/null|/etc/(resolv.conf|hosts)|.*/sandboxes/box/egress' || true)" # the last is the table
     same "environment" "" "$(tr '\0' '\n' <"/proc/$gateway/environ")"
     hutch rm -f box
 }
