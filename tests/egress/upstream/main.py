@@ -37,21 +37,36 @@ def make_addresses():
     subprocess.run(["ip", "-force", "-batch", "-"], input="\n".join(lines), text=True, check=True)
 
 
+async def until_alone(parent):
+    while os.getppid() == parent:
+        await asyncio.sleep(0.5)
+
+
+async def stream():
+    """Streams are another process's, which comes last: those who read without end take nothing from the other servers."""
+    parent = os.getppid()
+    os.nice(19)
+    await raw_servers.start_streams(places.STREAM)
+    await until_alone(parent)
+
+
 async def main(directory):
     parent = os.getppid()
-    make_addresses()
     questions, reached = Log(os.path.join(directory, "questions.log")), Log(os.path.join(directory, "reached.log"))
     await name_server.start(questions, places.NAMESERVER)
     await web_server.start(reached, directory, places.WEB)
     await raw_servers.start(reached, places.RAW, (80, 443, 5432, 7000, 7001), "raw")
     await raw_servers.start(reached, places.OTHER, (80, 443, 7000, 8080), "other")
     await raw_servers.start(reached, places.TRAPS, (80, 443, 7000), "trap")
-    await raw_servers.start_streams(reached, places.STREAM, places.REDIS)
+    await raw_servers.start_redis(reached, places.REDIS)
     await socks.start(reached, places.PROXY)
     with open(os.path.join(directory, "ready"), "w", encoding="utf-8") as file:
         file.write(f"{os.getpid()}\n")
-    while os.getppid() == parent:
-        await asyncio.sleep(0.5)
+    await until_alone(parent)
 
 
-asyncio.run(main(sys.argv[1]))
+make_addresses()
+if os.fork() == 0:
+    asyncio.run(stream())
+else:
+    asyncio.run(main(sys.argv[1]))

@@ -115,9 +115,12 @@ async def start(log, addresses, ports, kind):
             await asyncio.start_server(recorder, address, port, backlog=256)
 
 
-async def start_streams(log, streams, redis):
-    for address in streams:
+async def start_streams(addresses):
+    for address in addresses:
         for port, server in {7: echo, 9: sink, 19: source, 25: banner}.items():
             await asyncio.start_server(server, address, port, backlog=256)
-    for address in redis:
+
+
+async def start_redis(log, addresses):
+    for address in addresses:
         await asyncio.start_server(Redis(log), address, 6379)
