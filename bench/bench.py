@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import egress
 import engines
 import image_run
 import living
@@ -53,16 +54,18 @@ class Effort:
     many_rounds: int
     pull_bytes: int
     pull_rounds: int
+    egress_bytes: int
+    egress_rounds: int
 
 
 FULL = Effort(rounds=30, parallel_rounds=3, parallel_runs=500, alive=(0, 100, 300), alive_rounds=10,
               stream_bytes=2 << 30, stream_rounds=5, api_rounds=10, api_runs=500, fork_rounds=10, fork_bytes=1 << 30,
               fork_files=10000, copy_rounds=5, copy_bytes=1 << 30, copy_files=10000, many=(10, 100, 1000),
-              many_rounds=10, pull_bytes=200_000_000, pull_rounds=5)
+              many_rounds=10, pull_bytes=200_000_000, pull_rounds=5, egress_bytes=2 << 30, egress_rounds=5)
 QUICK = Effort(rounds=4, parallel_rounds=1, parallel_runs=100, alive=(0, 20), alive_rounds=2,
                stream_bytes=256 << 20, stream_rounds=2, api_rounds=2, api_runs=200, fork_rounds=2,
                fork_bytes=128 << 20, fork_files=1000, copy_rounds=1, copy_bytes=128 << 20, copy_files=1000,
-               many=(10, 200), many_rounds=2, pull_bytes=200_000_000, pull_rounds=2)
+               many=(10, 200), many_rounds=2, pull_bytes=200_000_000, pull_rounds=2, egress_bytes=512 << 20, egress_rounds=2)
 
 
 class Series:
@@ -311,6 +314,8 @@ SECTIONS = {
                       lambda b: measure_mounts(b.measure, b.world, b.by_key, b.effort)),
     "image": Section(set(), lambda b: image_run.measure_image(b.measure, b.options.hutch, b.root, b.effort)),
     "pull": Section({"docker"}, lambda b: pull.measure_pull(b.measure, b.world, b.options, b.by_key["docker"], b.effort)),
+    "egress": Section(set(), lambda b: egress.measure_egress(b.measure, b.world, b.options.hutch,
+                                                             find_tool(b.world, b.options.build, "stream"), b.effort)),
     "engines": Section({"docker"}, lambda b: engines.measure_engines(b.measure, b.world, b.options.hutch, b.root,
                                                                      b.by_key["docker"], b.effort)),
     "exec": Section({"exec", "docker"}, lambda b: living.measure_exec(b.measure, b.world, b.boxes, b.by_key, b.effort)),
@@ -377,8 +382,8 @@ def measure_all(options):
 def main():
     options = parse()
     found = measure_all(options)
-    bars = report.bars(found, {**report.BARS, **image_run.BARS, **engines.BARS, **pull.BARS, **report_living.BARS})
-    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
+    bars = report.bars(found, {**report.BARS, **image_run.BARS, **egress.BARS, **engines.BARS, **pull.BARS, **report_living.BARS})
+    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
     print(text)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as out:

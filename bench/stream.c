@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both ends of a stream, for bench/egress.py.
+ *
+ *     stream serve               listens until it is killed; says "ready"
+ *     stream get ADDRESS BYTES   reads so many; says how many nanoseconds it took
+ *     stream put ADDRESS BYTES   the same the other way, until the server has all of them
+ *     stream connect ADDRESS N   N connections, one after the other, each until the server's first
+ *                                byte is there; says what each took */
+#include <arpa/inet.h>
+#include <err.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PORT 9100
+#define CHUNK 262144
+#define GREETING 'x'
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void send_bytes(int fd, uint64_t count)
+{
+    static char data[CHUNK];
+    while (count) {
+        ssize_t put = write(fd, data, count < CHUNK ? (size_t)count : CHUNK);
+        if (put <= 0)
+            err(1, "write");
+        count -= (uint64_t)put;
+    }
+}
+
+static void receive_bytes(int fd, uint64_t count)
+{
+    static char data[CHUNK];
+    while (count) {
+        ssize_t got = read(fd, data, count < CHUNK ? (size_t)count : CHUNK);
+        if (got <= 0)
+            err(1, "read");
+        count -= (uint64_t)got;
+    }
+}
+
+/* The request is a letter and a number; without one, the client wanted the first byte only. */
+static void serve_one(int fd)
+{
+    const char greeting = GREETING;
+    char request[17] = "";
+    if (write(fd, &greeting, 1) != 1 || read(fd, request, 16) != 16)
+        return;
+    uint64_t count = strtoull(request + 1, NULL, 16);
+    if (request[0] == 'g') {
+        send_bytes(fd, count);
+    } else {
+        receive_bytes(fd, count);
+        (void)!write(fd, &greeting, 1);
+    }
+}
+
+static void serve(void)
+{
+    const int yes = 1;
+    const struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    (void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (bind(listener, (const struct sockaddr *)&any, sizeof(any)) < 0 || listen(listener, 128) < 0)
+        err(1, "listen");
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)puts("ready");
+    (void)fflush(stdout);
+    for (;;) {
+        int fd = accept(listener, NULL, NULL);
+        if (fd < 0)
+            err(1, "accept");
+        serve_one(fd);
+        (void)close(fd);
+    }
+}
+
+static int reach(const char *address)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+    char greeting;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
+        errx(1, "%s is no address", address);
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 || read(fd, &greeting, 1) != 1)
+        err(1, "%s", address);
+    return fd;
+}
+
+static void transfer(const char *address, uint64_t count, char way)
+{
+    char request[32];
+    int fd = reach(address);
+    (void)snprintf(request, sizeof(request), "%c%015" PRIx64, way, count);
+    uint64_t began = now_ns();
+    if (write(fd, request, 16) != 16)
+        err(1, "write");
+    if (way == 'g') {
+        receive_bytes(fd, count);
+    } else {
+        send_bytes(fd, count);
+        receive_bytes(fd, 1);
+    }
+    (void)printf("%" PRIu64 "\n", now_ns() - began);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "serve"))
+        serve();
+    if (argc != 4)
+        errx(2, "usage: stream serve | get ADDRESS BYTES | put ADDRESS BYTES | connect ADDRESS N");
+    uint64_t count = strtoull(argv[3], NULL, 10);
+    if (strcmp(argv[1], "connect") != 0) {
+        transfer(argv[2], count, argv[1][0]);
+        return 0;
+    }
+    for (; count; count--) {
+        uint64_t began = now_ns();
+        int fd = reach(argv[2]);
+        (void)printf("%" PRIu64 "\n", now_ns() - began);
+        (void)close(fd);
+    }
+    return 0;
+}
