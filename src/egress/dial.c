@@ -87,8 +87,7 @@ static void on_attempt_1(struct watch *watch, uint32_t events)
         on_attempt(LOOP_OWNER(watch, struct dial, attempts[1]), 1);
 }
 
-/* 1: connected; 0: under way; -1: not this one. The socket is watched in every case, so that
- * whoever gets it watches it in the same way. */
+/* 1: connected; 0: under way, and watched; -1: not this one. */
 static int attempt(struct dial *dial, struct watch *watch, const struct address *address)
 {
     const struct order *order = dial->gateway->order;
@@ -101,7 +100,8 @@ static int attempt(struct dial *dial, struct watch *watch, const struct address 
     int status = connect(watch->fd, (struct sockaddr *)&to, length) == 0 ? 1
                  : errno == EINPROGRESS                                  ? 0
                                                                          : -1;
-    if (status >= 0 && loop_watch(&dial->gateway->loop, watch, EPOLLOUT | EPOLLET) == 0)
+    if (status > 0 ||
+        (status == 0 && loop_watch(&dial->gateway->loop, watch, EPOLLOUT | EPOLLET) == 0))
         return status;
     loop_close(watch);
     return -1;

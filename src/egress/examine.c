@@ -194,7 +194,7 @@ static void pass_early(struct connection *connection)
 {
     struct http_span data = unexamined(&connection->out);
     if (connection->out.cleared || connection->server.watch.fd < 0 ||
-        !connection->server.is_writable)
+        !connection->server.is_writable || data.length == connection->early)
         return;
     ssize_t put = side_write(&connection->server, data.at + connection->early,
                              data.length - connection->early);

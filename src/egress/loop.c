@@ -36,7 +36,9 @@ int loop_watch(struct loop *loop, struct watch *watch, uint32_t events)
 
 int loop_rewatch(struct loop *loop, struct watch *watch, uint32_t events)
 {
-    return control(loop, EPOLL_CTL_MOD, watch, events);
+    if (control(loop, EPOLL_CTL_ADD, watch, events) == 0)
+        return 0;
+    return errno == EEXIST ? control(loop, EPOLL_CTL_MOD, watch, events) : -1;
 }
 
 void loop_close(struct watch *watch)

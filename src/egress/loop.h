@@ -58,7 +58,7 @@ int loop_run(struct loop *loop, struct hutch_error *err);
 
 /* watch->fd is set. Returns 0, or -1 with errno. */
 int loop_watch(struct loop *loop, struct watch *watch, uint32_t events);
-/* The descriptor, watched already by another, is this one's from now on. */
+/* The descriptor is this one's from now on, also when another has watched it. */
 int loop_rewatch(struct loop *loop, struct watch *watch, uint32_t events);
 /* Closes the descriptor, if there is one. */
 void loop_close(struct watch *watch);

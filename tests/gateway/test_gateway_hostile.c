@@ -21,8 +21,10 @@ static const struct wanted usual = {.rules = {"web.example", "web.example:7000,7
 
 /* ---- HTTP ---- */
 
-#define CHUNKED "Transfer-Encoding: chunked\r\n"
-
+static const char chunks[] = "PUT / HTTP/1.1\r\nHost: web.example\r\nTransfer-Encoding: "
+                             "chunked\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\n";
+static const char both_lengths[] = "PUT /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: "
+                                   "1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
 static const char fine[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /* Sends in one piece or byte by byte; returns what came back until the end or a pause. */
@@ -56,7 +58,7 @@ static void requests_for_the_name_pass(void **state)
         "OPTIONS * HTTP/1.1\r\nHost: web.example\r\n\r\n",
         "GET http://web.example/x HTTP/1.1\r\nHost: web.example\r\n\r\n",
         "\r\nPOST / HTTP/1.0\r\nHost: web.example\r\nContent-Length: 3\r\n\r\nabc",
-        "PUT / HTTP/1.1\r\nHost: web.example\r\n" CHUNKED "\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\n",
+        chunks,
     };
     struct world *world = *state;
     char answer[1024];
@@ -119,7 +121,7 @@ static void requests_that_name_another_or_are_ambiguous_are_refused(void **state
         "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
         "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: 1, 1\r\n\r\nx",
         "POST /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: +1\r\n\r\nx",
-        "PUT /x HTTP/1.1\r\nHost: web.example\r\nContent-Length: 1\r\n" CHUNKED "\r\n0\r\n\r\n",
+        both_lengths,
         "POST /x HTTP/1.1\r\nHost: web.example\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
         "POST /x HTTP/1.1\r\nHost: web.example\r\nTransfer-Encoding: xchunked\r\n\r\n",
         "POST /x HTTP/1.0\r\nHost: web.example\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
