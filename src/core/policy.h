@@ -205,6 +205,8 @@ HUTCH_MUST_CHECK int policy_check_places(const struct policy_view *view,
                                          const struct hutch_spec *spec, struct hutch_error *err);
 HUTCH_MUST_CHECK int policy_check_labels(const struct policy_view *view,
                                          const struct hutch_spec *spec, struct hutch_error *err);
+HUTCH_MUST_CHECK int policy_check_secrets(const struct policy_view *view,
+                                          const struct hutch_spec *spec, struct hutch_error *err);
 HUTCH_MUST_CHECK int policy_check_missing(const struct policy_view *view,
                                           const struct hutch_spec *spec, struct hutch_error *err);
 

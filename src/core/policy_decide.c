@@ -136,6 +136,37 @@ int policy_check_labels(const struct policy_view *view, const struct hutch_spec 
     return 0;
 }
 
+/* ---- secrets --------------------------------------------------------------------------------- */
+
+static bool may_have(const struct policy_entry *entry, const char *name, unsigned delivery)
+{
+    return policy_glob(entry->text, name, "") &&
+           (!entry->deliveries || entry->deliveries & delivery);
+}
+
+/* The one that a proxy's login is in is the operator's own, and not looked at. */
+int policy_check_secrets(const struct policy_view *view, const struct hutch_spec *spec,
+                         struct hutch_error *err)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct policy_list *list = policy_list(&view->layers[i], POLICY_SECRETS);
+        for (size_t k = 0; list && k < spec->secrets.count; k++) {
+            const struct hutch_secret *secret = &spec->secrets.items[k];
+            unsigned delivery = secret->env ? POLICY_ENV : secret->file ? POLICY_FILE : POLICY_EDGE;
+            char how[POLICY_DELIVERY_BYTES];
+            bool allowed = false;
+            for (size_t e = 0; e < list->count && !allowed; e++)
+                allowed = may_have(&list->items[e], secret->name, delivery);
+            policy_delivery_names(delivery, how);
+            if (!allowed)
+                return policy_refuse(&view->layers[i], list->line, "secrets", err,
+                                     "secret '%.80s' may not be used, or not by '%s'", secret->name,
+                                     how);
+        }
+    }
+    return 0;
+}
+
 /* ---- limits that would not be enforced ------------------------------------------------------- */
 
 /* A ceiling that may be missing would be none. */
@@ -195,7 +226,8 @@ int policy_decide(const struct policy_view *view, const struct policy_request *r
     if (request->use == HUTCH_USE_UPDATE)
         return 0;
     if (policy_decide_backend(view, request, err) < 0 || policy_check_places(view, spec, err) < 0 ||
-        policy_check_labels(view, spec, err) < 0 || policy_check_missing(view, spec, err) < 0)
+        policy_check_labels(view, spec, err) < 0 || policy_check_secrets(view, spec, err) < 0 ||
+        policy_check_missing(view, spec, err) < 0)
         return -(int)err->code;
     return 0;
 }

@@ -62,11 +62,11 @@ static bool is_flag_of_full(const char *word)
 /* ---- documents of the host and of the user --------------------------------------------------- */
 
 /* Verbs that read them, and those documents: by their names, and by the variables that name others.
- */
+ * A call is handed over whole, for the lines of YAML are lost when it is said as JSON (yaml.c). */
 static const char *const configured_verbs[] = {"run",   "create", "exec",  "shell",
                                                "start", "fork",   "update"};
-static const char *const configurations[] = {"policy", "secrets"};
-static const char *const variables[] = {"HUTCH_POLICY", "HUTCH_SECRETS"};
+static const char *const configurations[] = {"policy"};
+static const char *const variables[] = {"HUTCH_POLICY"};
 
 static bool names_yaml(const char *variable)
 {
@@ -140,7 +140,7 @@ int cli_handover_now(char *const *argv, struct hutch_error *err)
     }
     return cli_fail(
         err, HUTCH_E_NOT_FOUND,
-        "images, named sandboxes and documents that may be YAML (a spec, the policy, the secrets) "
+        "images, named sandboxes and documents that may be YAML (a spec, the policy) "
         "need the program 'hutch-full' beside 'hutch' or in libexec/hutch, and it is not there; "
         "build or install hutch again, or write the document as JSON in a file that ends in "
         "'.json'");

@@ -289,3 +289,16 @@ END
         grep -q "only for the operator" "$WORK/said" || { tell && return 1; }
     done
 }
+
+@test "secrets: by name and by the way they are delivered" {
+    policy <<<$'secrets: [db-*, {name: api, delivery: [edge]}]'
+    allowed run --dry-run --secret db-main -- true
+    allowed run --dry-run --secret db-main:file -- true
+    refused secrets 1 run --dry-run --secret api -- true
+    refused secrets 1 run --dry-run --secret api:file -- true
+    refused secrets 1 run --dry-run --secret other -- true
+    refused secrets 1 run --dry-run --secret xdb-main -- true
+    policy <<<'secrets: []'
+    refused secrets 1 run --dry-run --secret db-main -- true
+    allowed run -- true
+}

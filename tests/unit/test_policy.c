@@ -295,6 +295,28 @@ static void a_callers_file_opens_no_network_and_stops_no_record(void **state)
     trial_done(&trial);
 }
 
+static void secrets_are_allowed_by_name_and_delivery(void **state)
+{
+    static const char text[] = "secrets: [db-*, {name: api, delivery: [edge, file]}]";
+    static const struct {
+        const char *secret;
+        bool allowed;
+    } cases[] = {
+        {"db-a", true},       {"db-a:file", true}, {"api:file", true},
+        {"api", false},       {"db", false},       {"api:edge=a.example:X: {}", true},
+        {"api:env=X", false}, {"xdb-a", false},    {"db-a:edge=a.example:X: {}", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < HUTCH_COUNT(cases); i++) {
+        struct trial trial;
+        int r =
+            decide(&trial, text, NULL, 0, WITH("egress", "a.example", "secrets", cases[i].secret));
+        if (r != (cases[i].allowed ? 0 : -HUTCH_E_PERMISSION))
+            fail_msg("'%s': %s", cases[i].secret, trial.err.msg);
+        trial_done(&trial);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +328,7 @@ int main(void)
         cmocka_unit_test(images_match_by_name_tag_and_digest),
         cmocka_unit_test(totals_hold_to_the_last_unit),
         cmocka_unit_test(a_callers_file_opens_no_network_and_stops_no_record),
+        cmocka_unit_test(secrets_are_allowed_by_name_and_delivery),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
