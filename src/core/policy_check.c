@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an entry of each list of a policy must look like. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,11 +95,10 @@ int policy_read_secret(struct policy_entry *entry, struct hutch_node node, struc
 
 void policy_delivery_names(unsigned bits, char text[POLICY_DELIVERY_BYTES])
 {
+    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < HUTCH_COUNT(deliveries); i++)
-        if (bits & deliveries[i].bit) {
-            if (text[0])
-                (void)strcat(text, ", ");
-            (void)strcat(text, deliveries[i].name);
-        }
+    for (size_t i = 0; i < HUTCH_COUNT(deliveries) && used < POLICY_DELIVERY_BYTES; i++)
+        if (bits & deliveries[i].bit)
+            used += (size_t)snprintf(text + used, POLICY_DELIVERY_BYTES - used, "%s%s",
+                                     used ? ", " : "", deliveries[i].name);
 }

@@ -56,7 +56,7 @@ static int resolve_text(struct hutch_spec_over *over, const char *field, const c
     char *resolved = NULL;
     if (!path)
         return 0;
-    if (resolve(path, may_be_new, &resolved, err) < 0)
+    if (resolve(path, may_be_new, &resolved, err) < 0 || !resolved)
         return hutch_wrap(err, "%s: ", field);
     if (strcmp(path, resolved) != 0)
         *(char **)hutch_spec_over_detach(over, (size_t)hutch_field_find(field)) =
@@ -71,7 +71,7 @@ static int resolve_workspace(struct hutch_spec_over *over, struct hutch_error *e
     char *resolved = NULL;
     if (!workspace.path)
         return 0;
-    if (resolve(workspace.path, false, &resolved, err) < 0)
+    if (resolve(workspace.path, false, &resolved, err) < 0 || !resolved)
         return hutch_wrap(err, "workspace: ");
     if (!strcmp(workspace.path, resolved)) {
         free(resolved);

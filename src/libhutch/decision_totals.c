@@ -22,10 +22,10 @@
 
 static int open_ledger(struct decision *decision, struct hutch_error *err)
 {
-    char path[PATH_MAX];
-    if (state_directory("lib", path, sizeof(path) - 16, err) < 0)
+    char lib[PATH_MAX - 16], path[PATH_MAX];
+    if (state_directory("lib", lib, sizeof(lib), err) < 0)
         return -(int)err->code;
-    (void)strcat(path, "/claims");
+    (void)snprintf(path, sizeof(path), "%s/claims", lib);
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return hutch_fail_errno(err, errno, "make '%.200s'", path);
     decision->claims = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
