@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char *put(char *at, struct http_span span)
+{
+    memcpy(at, span.at, span.length);
+    return at + span.length;
+}
+
 static char *put_line(char *at, struct http_span line)
 {
-    memcpy(at, line.at, line.length);
-    at += line.length;
-    *at++ = '\r';
-    *at++ = '\n';
-    return at;
+    return put(put(at, line), (struct http_span){"\r\n", 2});
 }
 
 /* Secrets that are for requests to this host and port, spoken this way. */
@@ -59,13 +61,9 @@ static size_t choose(const struct order *order, const char *name, uint16_t port,
 static char *put_secret(char *at, const struct order *order, const struct egress_secret *secret)
 {
     const char *header = order_text(order, secret->header);
-    size_t length = strlen(header);
-    memcpy(at, header, length);
-    memcpy(at + length, ": ", 2);
-    at += length + 2;
-    memcpy(at, order_text(order, secret->value), secret->value_length);
-    memcpy(at + secret->value_length, "\r\n", 2);
-    return at + secret->value_length + 2;
+    at = put(at, (struct http_span){header, strlen(header)});
+    at = put(at, (struct http_span){": ", 2});
+    return put_line(at, (struct http_span){order_text(order, secret->value), secret->value_length});
 }
 
 /* The head without what is dropped is never longer than it was. */
