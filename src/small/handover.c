@@ -38,7 +38,7 @@ static const char *document_path(char *const *word)
 }
 
 /* What only the complete program can do: it has the libraries that images take. */
-static const char *const verbs_of_full[] = {"image", "policy", "sandboxes"};
+static const char *const verbs_of_full[] = {"audit", "image", "policy", "sandboxes", "usage"};
 static const char *const flags_of_full[] = {"--sandbox"};
 
 static bool is_verb_of_full(const char *word)
@@ -140,7 +140,7 @@ int cli_handover_now(char *const *argv, struct hutch_error *err)
     }
     return cli_fail(
         err, HUTCH_E_NOT_FOUND,
-        "images, named sandboxes and documents that may be YAML (a spec, the policy) "
+        "images, named sandboxes, the audit and documents that may be YAML (a spec, the policy) "
         "need the program 'hutch-full' beside 'hutch' or in libexec/hutch, and it is not there; "
         "build or install hutch again, or write the document as JSON in a file that ends in "
         "'.json'");
