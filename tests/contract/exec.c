@@ -220,11 +220,11 @@ static void a_timeout_ends_the_tree_and_nothing_else(void **state)
     (void)state;
     struct hutch_sandbox *box = box_create("late");
     (void)snprintf(id, sizeof(id), "%s", box_spawn(box, "while :; do echo x; sleep 0.1; done"));
-    options.timeout_ms = 500;
+    options.timeout_ms = 1500;
     int64_t began = now_ms();
     struct hutch_result *result = box_shell(
         box,
-        "echo before; trap '' TERM; (setsid sleep 8888 &); sleep 0.1; kill -STOP $$; sleep 8888",
+        "echo before; trap '' TERM; (setsid sleep 8888 &); sleep 0.5; kill -STOP $$; sleep 8888",
         &options);
     assert_reason(result, HUTCH_REASON_TIMEOUT, 124);
     assert_output(&result->out, "before\n");

@@ -176,7 +176,7 @@ static void artifacts_come_out_after_a_timeout(void **state)
     const char *directory = contract_directory();
     (void)state;
     contract_set(spec, "artifacts", directory);
-    contract_set(spec, "limits.timeout", "500ms");
+    contract_set(spec, "limits.timeout", "2s");
     struct hutch_result *result = contract_run(spec, NULL);
     assert_reason(result, HUTCH_REASON_TIMEOUT, 124);
     hutch_result_free(result);
