@@ -31,14 +31,14 @@ static void an_unknown_name_is_refused_with_the_nearest_or_all(void **state)
                    "unknown limit 'All', did you mean 'all'?");
     assert_refused(hutch_promise_parse("seccomp", &set, &err), &err,
                    "unknown limit 'seccomp', write one of memory, cpus, pids, disk, inodes, "
-                   "timeout, idle_timeout, output, open_files, groups, or all");
+                   "timeout, idle_timeout, output, open_files, groups, egress, or all");
     assert_refused(hutch_promise_parse("", &set, &err), &err,
                    "unknown limit '', write one of memory, cpus, pids, disk, inodes, timeout, "
-                   "idle_timeout, output, open_files, groups, or all");
+                   "idle_timeout, output, open_files, groups, egress, or all");
     assert_int_equal(set, 7);
 }
 
-static void a_spec_needs_everything_but_an_idle_timeout_it_does_not_have(void **state)
+static void a_spec_needs_everything_but_what_it_does_not_have(void **state)
 {
     struct hutch_spec *spec = NULL;
     struct hutch_error err;
@@ -46,8 +46,10 @@ static void a_spec_needs_everything_but_an_idle_timeout_it_does_not_have(void **
     (void)state;
     assert_fine(hutch_spec_new(&spec, &err), &err);
     assert_fine(hutch_promise_parse("all", &all, &err), &err);
-    assert_int_equal(hutch_promises_required(spec), all & ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT));
+    assert_int_equal(hutch_promises_required(spec),
+                     all & ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT) & ~HUTCH_PROMISE_BIT(EGRESS));
     assert_fine(hutch_spec_set(spec, "limits.idle_timeout", "5s", &err), &err);
+    assert_fine(hutch_spec_set(spec, "egress", "a.example", &err), &err);
     assert_int_equal(hutch_promises_required(spec), all);
     hutch_spec_free(spec);
 }
@@ -57,7 +59,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_promise_parses_by_its_own_name),
         cmocka_unit_test(an_unknown_name_is_refused_with_the_nearest_or_all),
-        cmocka_unit_test(a_spec_needs_everything_but_an_idle_timeout_it_does_not_have),
+        cmocka_unit_test(a_spec_needs_everything_but_what_it_does_not_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

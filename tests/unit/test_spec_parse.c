@@ -46,11 +46,19 @@ static const char everything[] =
     " \"tmpfs\": [\"/t\", {\"target\": \"/u:1\", \"size\": \"1m\"}, {\"target\": \"/v\","
     "  \"size\": 8192}],"
     " \"env\": {\"B\": \"2\", \"A\": \"\", \"N\": 7}, \"pass_env\": [\"LANG\"],"
-    " \"env_files\": [\"x.env\"], \"labels\": {\"k\": \"v\"},"
+    " \"env_files\": [\"x.env\"], \"secrets\": [\"key\", {\"name\": \"k2\", \"file\": \"/f\"}],"
+    " \"redact\": true, \"labels\": {\"k\": \"v\"},"
     " \"allow_missing\": [\"memory\", \"all\"],"
     " \"limits\": {\"memory\": \"1g\", \"cpus\": 1.5, \"pids\": 12, \"disk\": 1048576,"
     "  \"inodes\": \"200\", \"timeout\": 2.5, \"idle_timeout\": \"1500ms\", \"output\": 0,"
     "  \"output_max\": \"2m\", \"open_files\": 64, \"log\": \"1m\"},"
+    " \"egress\": [\"a.example\", \"*.b.example:5432\"],"
+    " \"egress_limits\": {\"connections\": 3, \"bytes\": \"1g\", \"rate\": \"1m\"},"
+    " \"egress_policy\": {\"opened\": [\"10.0.0.0/8\"], \"proxy\": \"http://10.0.0.1:3128\","
+    "  \"login\": \"proxy\"},"
+    " \"policy\": {\"tenant\": \"ci\","
+    "  \"hash\": \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\","
+    "  \"audit\": \"digest\"},"
     " \"ttl\": \"1h\", \"max_lifetime\": \"2h\"}";
 
 static void every_field_can_stand_in_a_document(void **state)
@@ -174,7 +182,18 @@ static void only_what_was_given_is_written_as_set(void **state)
 /* Each by itself, at its default where it has one. */
 static void each_field_reads_back_by_itself(void **state)
 {
-    static const char *const others[] = {"/a:/b", "/a", "A=1", "memory", "1000", "gvisor"};
+    static const char *const others[] = {
+        "/a:/b",
+        "/a",
+        "A=1",
+        "memory",
+        "1000",
+        "gvisor",
+        "a.example",
+        "10.0.0.0/8",
+        "http://10.0.0.1:1",
+        "true",
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"};
     size_t count = 0;
     const struct hutch_field *fields = hutch_fields(&count);
     (void)state;
@@ -250,10 +269,13 @@ static void the_default_spec_is_written_in_full(void **state)
               "\"image\":null,\"pull\":\"missing\",\"entrypoint\":[],"
               "\"hostname\":\"hutch\",\"user\":null,\"workdir\":null,\"artifacts\":null,"
               "\"workspace\":null,\"mounts\":[],\"tmpfs\":[],\"env\":{},\"pass_env\":[],"
-              "\"env_files\":[],\"labels\":{},\"allow_missing\":[],"
+              "\"env_files\":[],\"secrets\":[],\"redact\":false,\"labels\":{},\"allow_missing\":[],"
               "\"limits\":{\"memory\":536870912,\"cpus\":\"1\",\"pids\":256,\"disk\":268435456,"
               "\"inodes\":100000,\"timeout\":\"5m\",\"idle_timeout\":null,\"output\":1048576,"
               "\"output_max\":null,\"open_files\":1024,\"log\":2147483648},"
+              "\"egress\":[],\"egress_limits\":{\"connections\":256,\"bytes\":null,\"rate\":null},"
+              "\"egress_policy\":{\"opened\":[],\"proxy\":null,\"login\":null},"
+              "\"policy\":{\"tenant\":null,\"hash\":null,\"audit\":null},"
               "\"ttl\":null,\"max_lifetime\":null}");
     free(json);
 }

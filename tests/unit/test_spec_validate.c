@@ -159,8 +159,8 @@ static void a_target_is_given_once(void **state)
         assert_fine(hutch_spec_validate(spec, &err), &err);
         set(spec, pairs[i][2], pairs[i][3]);
         assert_int_equal(hutch_spec_validate(spec, &err), -HUTCH_E_INVALID);
-        assert_non_null(strstr(err.msg, "is given twice (mounts, tmpfs, workspace and artifacts "
-                                        "together), leave one of them"));
+        assert_non_null(strstr(err.msg, "is given twice (mounts, tmpfs, workspace, artifacts and "
+                                        "secrets together), leave one of them"));
         hutch_spec_free(spec);
     }
 }
