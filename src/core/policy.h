@@ -203,6 +203,9 @@ HUTCH_MUST_CHECK int policy_decide_network(const struct policy_view *view,
                                            struct hutch_error *err);
 HUTCH_MUST_CHECK int policy_check_places(const struct policy_view *view,
                                          const struct hutch_spec *spec, struct hutch_error *err);
+/* A path of the host's that something is written to later than its sandbox was made. */
+HUTCH_MUST_CHECK int policy_check_write(const struct policy_view *view, const char *what,
+                                        const char *path, struct hutch_error *err);
 HUTCH_MUST_CHECK int policy_check_labels(const struct policy_view *view,
                                          const struct hutch_spec *spec, struct hutch_error *err);
 HUTCH_MUST_CHECK int policy_check_secrets(const struct policy_view *view,

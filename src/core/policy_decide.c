@@ -110,6 +110,15 @@ int policy_check_places(const struct policy_view *view, const struct hutch_spec 
     return 0;
 }
 
+int policy_check_write(const struct policy_view *view, const char *what, const char *path,
+                       struct hutch_error *err)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (check_place(&view->layers[i], what, path, true, err) < 0)
+            return -(int)err->code;
+    return 0;
+}
+
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 static bool has_label(const struct hutch_spec *spec, const char *wanted)

@@ -123,19 +123,28 @@ int policy_ranges(const struct policy_view *view, struct hutch_strlist *ranges,
     return 0;
 }
 
-/* The host's own way out before the caller's. */
+/* That of the first file: where it is the host's, a caller's file gives no other. */
 const char *policy_proxy(const struct policy_view *view, const char **ret_secret)
 {
-    for (size_t i = 0; i < view->count; i++) {
-        const struct policy_text *proxy = POLICY_TEXT(&view->layers[i], proxy);
-        const struct policy_text *secret = POLICY_TEXT(&view->layers[i], proxy_secret);
-        if (!proxy)
-            continue;
-        *ret_secret = secret ? secret->text : NULL;
-        return proxy->text;
+    const struct policy_text *proxy = view->count ? POLICY_TEXT(&view->layers[0], proxy) : NULL;
+    const struct policy_text *secret = proxy ? POLICY_TEXT(&view->layers[0], proxy_secret) : NULL;
+    *ret_secret = secret ? secret->text : NULL;
+    return proxy ? proxy->text : NULL;
+}
+
+/* Through a proxy of its own a caller would reach what it likes, private addresses too. */
+static int check_proxy(const struct policy_view *view, struct hutch_error *err)
+{
+    for (size_t i = 1; i < view->count; i++) {
+        const struct policy_text *host = POLICY_TEXT(&view->layers[0], proxy);
+        const struct policy_text *own = POLICY_TEXT(&view->layers[i], proxy);
+        if (own && (!host || strcmp(host->text, own->text) != 0))
+            return policy_refuse(&view->layers[i], own->line, "egress.proxy", err,
+                                 "the proxy '%.80s' is not that of the host's policy, which alone "
+                                 "can give one",
+                                 own->text);
     }
-    *ret_secret = NULL;
-    return NULL;
+    return 0;
 }
 
 static int add_way_out(const struct policy_view *view, const struct policy_request *request,
@@ -161,6 +170,8 @@ int policy_decide_network(const struct policy_view *view, const struct policy_re
 {
     if (!hutch_spec_has_egress(&request->over->spec))
         return 0;
+    if (request->use != HUTCH_USE_UPDATE && check_proxy(view, err) < 0)
+        return -(int)err->code;
     for (size_t i = 0; i < view->count; i++)
         if (decide_hosts(&view->layers[i], request, err) < 0)
             return -(int)err->code;

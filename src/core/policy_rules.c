@@ -91,7 +91,8 @@ int policy_view_init(struct policy_view *view, struct policy_file *const files[P
         const struct policy_tenant *tenant = find_tenant(files[i], subject);
         view->layers[view->count++] = (struct policy_layer){files[i], tenant};
         is_known = is_known || tenant;
-        if (tenant && !view->tenant)
+        /* a caller's own file cannot make its sandboxes somebody else's */
+        if (tenant && !view->tenant && view->count == 1)
             view->tenant = tenant->name;
     }
     if (is_known)
@@ -165,8 +166,8 @@ struct policy_audit policy_audit(const struct policy_view *view)
             audit.is_off = word && !strcmp(word->text, "off");
         else if (word && !strcmp(word->text, "on"))
             audit.is_off = false;
-        if (argv && !strcmp(argv->text, "digest"))
-            audit.argv_is_digest = true;
+        if (i == 0)
+            audit.argv_is_digest = argv && !strcmp(argv->text, "digest");
         if (retention->line && !retention->is_none && retention->value > audit.retention_ms)
             audit.retention_ms = retention->value;
     }

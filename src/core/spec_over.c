@@ -49,6 +49,19 @@ int hutch_spec_over_text(struct hutch_spec_over *over, const char *field, const 
     return *slot ? 0 : hutch_fail_nomem(err);
 }
 
+void hutch_spec_over_forget_decided(struct hutch_spec_over *over)
+{
+    size_t count;
+    const struct hutch_field *fields = hutch_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+        if (fields[i].uses || !(over->spec.set_fields & bit))
+            continue;
+        (void)hutch_spec_over_detach(over, i);
+        over->spec.set_fields &= ~bit;
+    }
+}
+
 void hutch_spec_over_commit(struct hutch_spec_over *over, struct hutch_spec *below)
 {
     for (size_t i = 0; i < hutch_field_count(); i++) {

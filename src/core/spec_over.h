@@ -19,6 +19,9 @@ void *hutch_spec_over_detach(struct hutch_spec_over *over, size_t index);
 HUTCH_MUST_CHECK int hutch_spec_over_text(struct hutch_spec_over *over, const char *field,
                                           const char *text, struct hutch_error *err);
 
+/* What only an operator gives, and an earlier decision has left, is gone. */
+void hutch_spec_over_forget_decided(struct hutch_spec_over *over);
+
 /* The spec that it was laid over becomes what it is. */
 void hutch_spec_over_commit(struct hutch_spec_over *over, struct hutch_spec *below);
 

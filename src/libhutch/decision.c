@@ -42,6 +42,8 @@ int decision_make(struct decision *decision, const struct hutch_spec *spec, uint
     hutch_spec_over_done(&decision->over);
     hutch_spec_over_init(&decision->over, spec);
     const struct policy_request request = {&decision->over, asked, use, &decision->told};
+    if (use != HUTCH_USE_UPDATE) /* a policy that has become narrower leaves nothing open */
+        hutch_spec_over_forget_decided(&decision->over);
     if (use != HUTCH_USE_UPDATE && decision_paths(&decision->over, err) < 0)
         return -(int)err->code;
     if (policy_decide(&decision->view, &request, err) < 0)

@@ -89,6 +89,8 @@ HUTCH_MUST_CHECK int decision_of_start(struct decision *decision, struct hutch_s
 HUTCH_MUST_CHECK int decision_of_command(const struct hutch_sandbox *sandbox,
                                          const struct hutch_exec_options **options,
                                          struct hutch_exec_options *own, struct hutch_error *err);
+/* Changes that a sandbox has made to its copy of the workspace get into the workspace itself. */
+HUTCH_MUST_CHECK int decision_of_apply(struct hutch_sandbox *sandbox, struct hutch_error *err);
 /* Adds to the message for the keeper what is left of the changes. */
 HUTCH_MUST_CHECK int decision_of_update(struct decision *decision, struct hutch_sandbox *sandbox,
                                         size_t count, const char *const *fields,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each kind of request and what the policy has to say to it. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/native/lifecycle.h"
@@ -112,6 +114,27 @@ int decision_of_command(const struct hutch_sandbox *sandbox,
         *own = **options;
     *options = own;
     int status = policy_decide_timeout(&decision.view, &own->timeout_ms, err);
+    return decision_note(&decision, status, err);
+}
+
+int decision_of_apply(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
+    struct hutch_spec *spec = NULL;
+    if (decision_begin(&decision, "apply", &sandbox->asker, err) < 0)
+        return -(int)err->code;
+    if (!decision.set)
+        return 0;
+    if (sandbox_spec(sandbox, &spec, err) < 0)
+        return -(int)err->code;
+    const char *path = spec->workspace.path;
+    hutch_autofree char *place = path ? realpath(path, NULL) : NULL;
+    int status = 0; /* without a workspace there is nothing to write to, which is said elsewhere */
+    if (path && !place)
+        status = hutch_fail_errno(err, errno, "see where '%.300s' is", path);
+    else if (place)
+        status = policy_check_write(&decision.view, "workspace", place, err);
+    hutch_spec_free(spec);
     return decision_note(&decision, status, err);
 }
 

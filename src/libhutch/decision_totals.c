@@ -49,12 +49,13 @@ static bool is_ours(const struct decision *decision, const char *tenant)
         return true;
     if (!decision->by_uid)
         return false;
-    for (size_t i = 0; tenant && *tenant && i < decision->view.count; i++) {
-        const struct policy_file *file = decision->view.layers[i].file;
-        for (size_t k = 0; k < file->tenant_count; k++)
-            if (!strcmp(file->tenants[k].name, tenant))
-                return false;
-    }
+    if (!tenant || !*tenant || !decision->view.count)
+        return true;
+    /* where the host has a file, the caller's says nothing about others */
+    const struct policy_file *file = decision->view.layers[0].file;
+    for (size_t i = 0; i < file->tenant_count; i++)
+        if (!strcmp(file->tenants[i].name, tenant))
+            return false;
     return true;
 }
 

@@ -438,7 +438,7 @@ int hutch_sandbox_apply(struct hutch_sandbox *sandbox, bool dry_run, hutch_confl
     OR_SCRATCH(err);
     if (dry_run)
         return derive_apply(sandbox, dry_run, on_conflict, userdata, ret_applied, err);
-    if (note_begin(&note, err) < 0)
+    if (decision_of_apply(sandbox, err) < 0 || note_begin(&note, err) < 0)
         return -(int)err->code;
     return note_end(&note, derive_apply(sandbox, dry_run, on_conflict, userdata, ret_applied, err),
                     err);
