@@ -240,4 +240,7 @@ for where in ("198.18.0.1", 53), ("198.18.0.2", 80):
 @test "a backend that has no gateway refuses, and without it there is no network at all" {
     call run --backend oci --egress raw.hutch.test -- true
     refused 125 egress
+    result --backend oci --allow-missing egress --egress raw.hutch.test -- curl -s -m 5 http://raw.hutch.test/
+    holds "the name is unknown" '.reason == "exited" and .exit_code == 6 and (.isolation.missing | index("egress") != null)'
+    same "questions" 0 "$(question_count)"
 }
