@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import audit
 import egress
 import engines
 import image_run
@@ -316,6 +317,7 @@ SECTIONS = {
     "pull": Section({"docker"}, lambda b: pull.measure_pull(b.measure, b.world, b.options, b.by_key["docker"], b.effort)),
     "egress": Section(set(), lambda b: egress.measure_egress(b.measure, b.world, b.options.hutch,
                                                              find_tool(b.world, b.options.build, "stream"), b.effort)),
+    "audit": Section(set(), lambda b: audit.measure_audit(b.measure, b.world, b.options.hutch, b.effort)),
     "engines": Section({"docker"}, lambda b: engines.measure_engines(b.measure, b.world, b.options.hutch, b.root,
                                                                      b.by_key["docker"], b.effort)),
     "exec": Section({"exec", "docker"}, lambda b: living.measure_exec(b.measure, b.world, b.boxes, b.by_key, b.effort)),
@@ -382,8 +384,8 @@ def measure_all(options):
 def main():
     options = parse()
     found = measure_all(options)
-    bars = report.bars(found, {**report.BARS, **image_run.BARS, **egress.BARS, **engines.BARS, **pull.BARS, **report_living.BARS})
-    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
+    bars = report.bars(found, {**report.BARS, **image_run.BARS, **egress.BARS, **audit.BARS, **engines.BARS, **pull.BARS, **report_living.BARS})
+    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + audit.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
     print(text)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as out:

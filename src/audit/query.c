@@ -53,6 +53,8 @@ static const char select_events[] =
     "SELECT seq, time, kind, json_extract(event, '$.who.uid'),"
     " coalesce(json_extract(event, '$.name'), id),"
     " coalesce((SELECT group_concat(value, ' ') FROM json_each(event, '$.argv')),"
+    "  (SELECT group_concat(json_extract(value, '$.host') || ':' || json_extract(value, '$.port')"
+    "   || ' ' || json_extract(value, '$.why'), ', ') FROM json_each(event, '$.attempts')),"
     "  json_extract(event, '$.reason') || coalesce(' ' || json_extract(event, '$.exit_code'), ''),"
     "  json_extract(event, '$.what') || ': ' || json_extract(event, '$.error'),"
     "  json_extract(event, '$.from') || ' ' || json_extract(event, '$.to'),"

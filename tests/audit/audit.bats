@@ -190,6 +190,59 @@ load words
     hutch audit --json | jq -e '.events[0].argv[1] == "a\nb\u001b[31mc"'
 }
 
+@test "what was not let out is noted, with the sums of a life and no more" {
+    [ -e /proc/self/ns/net ] || skip "no network namespaces"
+    hutch run --egress allowed.example -- getent hosts forbidden.example || true
+    events
+    has "the rules" 1 '.kind == "run" and .egress_rules == ["allowed.example"]'
+    has "the attempt" 1 '.kind == "denied" and .attempts[0].host == "forbidden.example" and .attempts[0].why == "name"'
+    has "the sums" 1 '.kind == "end" and .egress.denied > 0 and .egress.bytes_in == 0'
+    hutch audit | grep -q ' denied .*forbidden.example:0 name'
+    create box --egress allowed.example
+    hutch exec box -- getent hosts one.example || true
+    hutch stop box
+    [ "$HUTCH_TEST_AS" != root ] || { hutch start box && hutch stop box; }
+    hutch rm box
+    events
+    has "attempts of the sandbox, once" 1 '.kind == "denied" and .name == "box"'
+    [ "$HUTCH_TEST_AS" != root ] || has "the end of a life without any" 1 '.kind == "end" and .name == "box" and .egress.denied == 0'
+    verifies
+}
+
+@test "the policy decides what is noted of command lines, whether anything is, and for how long" {
+    export HUTCH_POLICY=$WORK/policy.json
+    echo '{"audit": {"argv": "digest"}}' >"$HUTCH_POLICY" && chmod 644 "$HUTCH_POLICY"
+    hutch run -- echo canary-word
+    events
+    has "the sum" 1 ".kind == \"run\" and .argc == 2 and .argv_sha256 == \"$(printf 'echo\0canary-word\0' | sha256sum | cut -d ' ' -f 1)\" and (.policy | length) > 10"
+    not grep -r canary-word "$HUTCH_HOME/$JOURNAL"
+    echo '{"audit": "off"}' >"$HUTCH_POLICY"
+    hutch run -- true
+    create box
+    hutch exec box -- true
+    hutch rm -f box
+    unset HUTCH_POLICY
+    events
+    has "nothing more" 2 true
+    export HUTCH_POLICY=$WORK/policy.json
+    echo '{"audit": {"retention": "1s"}}' >"$HUTCH_POLICY"
+    sleep 1.1
+    hutch run -- true
+    events
+    has "what is younger" 2 true
+    verifies
+}
+
+@test "what the policy refuses is noted" {
+    export HUTCH_POLICY=$WORK/policy.json
+    echo '{"ceilings": {"limits": {"memory": "64m"}}}' >"$HUTCH_POLICY" && chmod 644 "$HUTCH_POLICY"
+    plain --memory 65m -- true
+    same "exit status" 125 "$status"
+    events
+    has "the refusal" 1 '.kind == "policy" and .decision == "refused" and .what == "run" and (.why | test("64"))'
+    has "a run" 0 '.kind == "run"'
+}
+
 @test "questions that make no sense are refused" {
     call audit --since yesterday
     refused 125 "is no time"

@@ -147,7 +147,9 @@ static int tear_down(void **state)
 {
     (void)state;
     DIR *directory = opendir(home);
-    for (const struct dirent *entry; directory && (entry = readdir(directory));)
+    if (!directory)
+        return -1;
+    for (const struct dirent *entry; (entry = readdir(directory));)
         (void)unlinkat(dirfd(directory), entry->d_name, 0);
     (void)closedir(directory);
     return rmdir(home);

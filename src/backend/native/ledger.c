@@ -68,6 +68,27 @@ static void put_labels(struct hutch_json_out *out, const struct hutch_spec *spec
     hutch_json_close(out, '}');
 }
 
+/* By name: values are never known here. */
+static void put_secrets(struct hutch_json_out *out, const struct hutch_spec *spec)
+{
+    if (!spec->secrets.count)
+        return;
+    hutch_json_open(out, "secrets", '[');
+    for (size_t i = 0; i < spec->secrets.count; i++)
+        hutch_json_string(out, NULL, spec->secrets.items[i].name);
+    hutch_json_close(out, ']');
+}
+
+static void put_egress_rules(struct hutch_json_out *out, const struct hutch_spec *spec)
+{
+    if (!spec->egress.count)
+        return;
+    hutch_json_open(out, "egress_rules", '[');
+    for (size_t i = 0; i < spec->egress.count; i++)
+        hutch_json_string(out, NULL, spec->egress.items[i]);
+    hutch_json_close(out, ']');
+}
+
 static void put_image(struct hutch_json_out *out, const struct keeper *keeper)
 {
     const struct hutch_spec *spec = keeper->spec;
@@ -103,6 +124,8 @@ static void put_sandbox(struct hutch_json_out *out, const struct keeper *keeper)
     put_limits(out, spec);
     put_mounts(out, spec);
     put_labels(out, spec);
+    put_egress_rules(out, spec);
+    put_secrets(out, spec);
     put_missing(out, keeper->missing);
     if (spec->policy.hash)
         hutch_json_string(out, "policy", spec->policy.hash);
@@ -166,6 +189,8 @@ struct run_end {
     struct hutch_usage usage;
 };
 
+static const struct ledger_egress none_before = {0};
+
 static void put_run_end(struct hutch_json_out *out, const void *userdata)
 {
     const struct run_end *end = userdata;
@@ -182,6 +207,7 @@ static void put_run_end(struct hutch_json_out *out, const void *userdata)
     if (result->error.code)
         hutch_json_string(out, "error", hutch_code_name(result->error.code));
     put_usage(out, &end->usage, result->duration_us);
+    ledger_put_egress(out, result->egress, &none_before);
 }
 
 void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
@@ -193,14 +219,16 @@ void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
         .kind = "end", .fields = put_run_end, .userdata = &end, .ends_life = true};
     if (!keeper->audit.life)
         return;
-    if (result)
+    if (result) {
         read_usage(keeper, &end.usage);
+        ledger_note_denied(&keeper->audit, keeper->id, NULL, result->egress, 0);
+    }
     (void)!audit_append(&keeper->audit, &event, &ignored);
 }
 
 /* ---- sandboxes that stay --------------------------------------------------------------------- */
 
-static void put_name(struct hutch_json_out *out, const struct warden *warden)
+void ledger_put_name(struct hutch_json_out *out, const struct warden *warden)
 {
     hutch_json_string(out, "id", warden->record.id);
     hutch_json_string(out, "name", warden->home.name);
@@ -210,7 +238,7 @@ static void put_life(struct hutch_json_out *out, const void *userdata)
 {
     const struct warden *warden = userdata;
     audit_put_life(out, 0);
-    put_name(out, warden);
+    ledger_put_name(out, warden);
     put_sandbox(out, warden->keeper);
 }
 
@@ -232,6 +260,7 @@ int ledger_begin_life(struct warden *warden, struct hutch_error *err)
 
 struct life_end {
     const struct warden *warden;
+    struct hutch_egress *egress; /* NULL: without egress */
     struct hutch_usage usage;
     uint64_t up_us;
 };
@@ -241,7 +270,7 @@ static void put_life_end(struct hutch_json_out *out, const void *userdata)
     const struct life_end *end = userdata;
     const struct warden *warden = end->warden;
     audit_put_life(out, warden->audit.life);
-    put_name(out, warden);
+    ledger_put_name(out, warden);
     hutch_json_string(out, "reason", warden->reason ? warden->reason : "failed");
     if (warden->failure.code)
         hutch_json_string(out, "error", hutch_code_name(warden->failure.code));
@@ -249,6 +278,7 @@ static void put_life_end(struct hutch_json_out *out, const void *userdata)
         hutch_json_bool(out, "removed", true);
     if (warden->keeper)
         put_usage(out, &end->usage, end->up_us);
+    ledger_put_egress(out, end->egress, &warden->egress_before);
 }
 
 void ledger_end_life(struct warden *warden)
@@ -264,77 +294,10 @@ void ledger_end_life(struct warden *warden)
         read_usage(warden->keeper, &end.usage);
     if (now > warden->record.started_us)
         end.up_us = now - warden->record.started_us;
+    if (warden->keeper && warden->keeper->gateway.table >= 0 &&
+        egress_table_read(warden->keeper->gateway.table, &end.egress, &ignored) == 0)
+        ledger_note_denied(&warden->audit, warden->record.id, warden->home.name, end.egress,
+                           warden->record.started_us);
     (void)!audit_append(&warden->audit, &event, &ignored);
-}
-
-/* ---- commands -------------------------------------------------------------------------------- */
-
-struct exec_event {
-    const struct warden *warden;
-    const struct session *session;
-    const struct wire_message *end;
-    const struct hutch_error *failure;
-};
-
-static void put_exec(struct hutch_json_out *out, const void *userdata)
-{
-    const struct exec_event *exec = userdata;
-    put_name(out, exec->warden);
-    hutch_json_string(out, "exec", exec->session->id);
-    audit_put_argv(out, exec->session->command.items, exec->session->command.count,
-                   hutch_spec_audit_is(exec->warden->spec, "digest"));
-}
-
-int ledger_begin_exec(struct warden *warden, struct session *session, struct hutch_error *err)
-{
-    struct audit_who who;
-    const struct exec_event exec = {.warden = warden, .session = session};
-    const struct audit_event event = {
-        .kind = "exec", .who = &who, .fields = put_exec, .userdata = &exec};
-    if (!session->client || hutch_spec_audit_is(warden->spec, "off"))
-        return 0; /* the sandbox's own command, or one that nobody wants to be told */
-    audit_who_peer(session->client->socket, &who);
-    if (audit_append(&warden->audit, &event, err) < 0)
-        return -(int)err->code;
-    session->is_audited = true;
-    return 0;
-}
-
-static void put_exec_end(struct hutch_json_out *out, const void *userdata)
-{
-    const struct exec_event *exec = userdata;
-    put_name(out, exec->warden);
-    hutch_json_string(out, "exec", exec->session->id);
-    if (exec->failure) {
-        hutch_json_string(out, "reason", hutch_reason_name(HUTCH_REASON_SETUP_FAILED));
-        hutch_json_string(out, "error", hutch_code_name(exec->failure->code));
-        return;
-    }
-    hutch_json_string(out, "reason", wire_get(exec->end, "reason"));
-    hutch_json_uint(out, "exit_code", wire_number(exec->end, "exit_code", 0));
-    hutch_json_uint(out, "duration_ms", wire_number(exec->end, "duration_us", 0) / 1000);
-    hutch_json_uint(out, "cpu_us", wire_number(exec->end, "cpu_us", 0));
-}
-
-static void end_exec(struct warden *warden, struct session *session, const struct exec_event *exec)
-{
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
-    const struct audit_event event = {.kind = "exec_end", .fields = put_exec_end, .userdata = exec};
-    if (session->is_audited)
-        (void)!audit_append(&warden->audit, &event, &ignored);
-    session->is_audited = false;
-}
-
-void ledger_end_exec(struct warden *warden, struct session *session,
-                     const struct wire_message *message)
-{
-    const struct exec_event exec = {warden, session, message, NULL};
-    end_exec(warden, session, &exec);
-}
-
-void ledger_fail_exec(struct warden *warden, struct session *session,
-                      const struct hutch_error *failure)
-{
-    const struct exec_event exec = {warden, session, NULL, failure};
-    end_exec(warden, session, &exec);
+    hutch_egress_free(end.egress);
 }

@@ -4,6 +4,7 @@
 #ifndef HUTCH_NATIVE_LEDGER_H
 #define HUTCH_NATIVE_LEDGER_H
 
+#include "hutch/egress.h"
 #include "hutch/result.h"
 #include "store/audit.h"
 
@@ -13,6 +14,22 @@ struct keeper;
 struct session;
 struct warden;
 struct wire_message;
+
+/* ledger_egress.c: what a sandbox's table of egress had counted before this life. */
+struct ledger_egress {
+    uint64_t connections;
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    uint64_t denied;
+};
+void ledger_egress_begin(struct ledger_egress *before, int table);
+/* "egress": {...}; nothing where it is NULL. */
+void ledger_put_egress(struct hutch_json_out *out, const struct hutch_egress *egress,
+                       const struct ledger_egress *before);
+/* The latest attempts that led nowhere, where there were any, as one event. name: NULL for a run.
+ */
+void ledger_note_denied(struct audit *audit, const char *id, const char *name,
+                        const struct hutch_egress *egress, uint64_t since_us);
 
 /* A run: before its command is known to anybody who could start it; natively while PID 1 makes its
  * namespaces, so that nobody waits. From then on its life has begun, and has to end. For a sandbox
@@ -26,7 +43,9 @@ void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
 /* A sandbox that stays, asked for by whoever waits for it. */
 int ledger_begin_life(struct warden *warden, struct hutch_error *err);
 void ledger_end_life(struct warden *warden);
-/* One of its commands; the sandbox's own is part of its life. message: "exited", with all it says.
+void ledger_put_name(struct hutch_json_out *out, const struct warden *warden);
+/* ledger_exec.c: one of its commands; the sandbox's own is part of its life. message: "exited",
+ * with all it says.
  */
 int ledger_begin_exec(struct warden *warden, struct session *session, struct hutch_error *err);
 void ledger_end_exec(struct warden *warden, struct session *session,

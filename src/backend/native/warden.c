@@ -131,6 +131,7 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
         keeper->gateway.table = egress_table_open(warden->home.dir, err);
         if (keeper->gateway.table < 0)
             return -(int)err->code;
+        ledger_egress_begin(&warden->egress_before, keeper->gateway.table);
     }
     cgroup_probe(&keeper->layout);
     /* a child of ours has the same mark until it has executed, and while it is not dumpable an

@@ -14,6 +14,7 @@
 
 #include "backend/native/home.h"
 #include "backend/native/keeper.h"
+#include "backend/native/ledger.h"
 #include "backend/native/wire.h"
 #include "store/log.h"
 
@@ -48,7 +49,7 @@ struct session {
     int pipes[2]; /* of a recorded one: our ends, or the terminal's master and none */
     struct log_writer *log;
     struct redactor redactors[2]; /* of a recorded one, where values are not to get into its log */
-    int directory;         /* of a recorded one: its log and how it ended */
+    int directory;                /* of a recorded one: its log and how it ended */
     struct client *client; /* attached: whose it is; recorded: who hears that it has started */
     uint64_t asked_us;
     uint64_t started_us;
@@ -99,6 +100,7 @@ struct warden {
     struct keeper *keeper;
     const char *verb;   /* how it began: "create" or "start" */
     struct audit audit; /* where its life is noted */
+    struct ledger_egress egress_before;
     int listener;
     int bound;          /* its socket before it listens */
     ino_t socket_inode; /* of the socket that the listener made */
