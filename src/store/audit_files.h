@@ -25,7 +25,8 @@ int audit_head_read(int fd, struct audit_head *ret_head);
 /* Returns 0, or -1 with errno. */
 int audit_head_write(int fd, const struct audit_head *head);
 
-/* type: F_RDLCK, F_WRLCK, F_UNLCK. Returns 0, or -1 with errno. */
+/* type: F_RDLCK, F_WRLCK, F_UNLCK. Returns 0, or -1 with errno: ETIMEDOUT when somebody has held it
+ * for longer than anybody should. */
 int audit_lock(int head, uint64_t byte, short type, bool waits);
 /* Of the whole file. */
 void audit_unlock_all(int head);

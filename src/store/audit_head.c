@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/audit_files.h"
@@ -15,6 +16,11 @@
     "hutch-audit 1\nsegment %020" PRIu64 "\nseq %020" PRIu64 "\nend %020" PRIu64 "\nhash %s\n"
 #define HEAD_BYTES 164 /* and the NUL behind it */
 #define SEGMENT_PREFIX "segment-"
+
+/* Together some five seconds. Whoever holds a lock has it for microseconds; one that was stopped
+ * meanwhile must not stop everybody else for good. */
+#define LOCK_PAUSE_NS 100000
+#define LOCK_TRIES 30000
 
 void audit_head_begin(struct audit_head *head)
 {
@@ -62,11 +68,18 @@ int audit_head_write(int fd, const struct audit_head *head)
 int audit_lock(int head, uint64_t byte, short type, bool waits)
 {
     struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    int status;
-    do
-        status = fcntl(head, waits ? F_OFD_SETLKW : F_OFD_SETLK, &range);
-    while (status < 0 && errno == EINTR);
-    return status;
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+    for (int tries = 0;; tries++) {
+        if (fcntl(head, F_OFD_SETLK, &range) == 0)
+            return 0;
+        if (!waits || (errno != EAGAIN && errno != EACCES && errno != EINTR))
+            return -1;
+        if (tries == LOCK_TRIES) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
 }
 
 void audit_unlock_all(int head)

@@ -324,3 +324,24 @@ load words
     events
     has "what is left" 2 '.seq > 10'
 }
+
+@test "a stranger that holds the journal for good delays others for seconds, not for ever" {
+    hutch run -- true
+    python3 - "$HUTCH_HOME/lib/audit/head" <<'PYTHON' 3>&- &
+import fcntl, os, struct, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR)
+F_OFD_SETLK = 37
+fcntl.fcntl(fd, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
+print("held", flush=True)
+time.sleep(60)
+PYTHON
+    local holder=$!
+    sleep 1
+    status=0
+    words=$(timeout 40 "$HUTCH" run -- true 2>&1) || status=$?
+    kill "$holder"
+    wait "$holder" 2>/dev/null || true
+    same "exit status" 125 "$status"
+    [[ $words == *"audit journal"* ]]
+    hutch run -- true
+}
