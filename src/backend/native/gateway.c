@@ -202,7 +202,7 @@ int gateway_await_authority(struct gateway *gateway, struct hutch_error *err)
 static void drop_replies(int plant)
 {
     char space[CMSG_SPACE(sizeof(int) * 256)];
-    char data[1];
+    char data[1] = {0};
     for (;;) {
         struct iovec iov = {data, sizeof(data)};
         struct msghdr header = {.msg_iov = &iov,
