@@ -21,8 +21,7 @@ from world import Unavailable, check, end_process, find_program
 
 ADDRESS = "93.184.216.34"
 NAME = "peer.example"
-PORT = 9100
-RULE = f"{NAME}:{PORT}"
+RULE = f"{NAME}:9100,9101"  # stream.c
 CONNECTS = 300
 INSIDE = f'exec /bench/stream "$1" "$(getent ahostsv4 {NAME} | head -n 1 | cut -d " " -f 1)" "$2"'
 
@@ -71,7 +70,7 @@ class Pasta:
         self.program = find_program("pasta")
 
     def argv(self, stream):
-        return lambda verb, count: [self.program, "--quiet", "--config-net", "-t", "none", "-u", "none", "-T", "none", "-U", "none",
+        return lambda verb, count: [self.program, "--quiet", "--runas", "0", "--config-net", "-t", "none", "-u", "none", "-T", "none", "-U", "none",
                                     "--", stream, verb, "192.0.2.1", count]
 
 
@@ -80,7 +79,7 @@ def prepare_namespace(directory):
     for words in (["link", "set", "lo", "up"], ["addr", "add", f"{ADDRESS}/32", "dev", "lo"]):
         check(["ip", *words])
     with contextlib.suppress(Unavailable):
-        for words in (["link", "add", "bench0", "type", "dummy"], ["addr", "add", "192.0.2.2/24", "dev", "bench0"],
+        for words in (["link", "add", "bench0", "type", "veth", "peer", "name", "bench1"], ["link", "set", "bench1", "up"], ["addr", "add", "192.0.2.2/24", "dev", "bench0"],
                       ["link", "set", "bench0", "up"], ["route", "add", "default", "via", "192.0.2.1"]):
             check(["ip", *words])
     hosts = os.path.join(directory, "hosts")

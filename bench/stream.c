@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <err.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define PORT 9100
+#define GREETING_PORT 9101 /* a byte, and that is all */
 #define CHUNK 262144
 #define GREETING 'x'
 
@@ -51,7 +53,7 @@ static void receive_bytes(int fd, uint64_t count)
     }
 }
 
-/* The request is a letter and a number; without one, the client wanted the first byte only. */
+/* The request is a letter and a number. */
 static void serve_one(int fd)
 {
     const char greeting = GREETING;
@@ -67,29 +69,41 @@ static void serve_one(int fd)
     }
 }
 
-static void serve(void)
+static int listen_at(uint16_t port)
 {
     const int yes = 1;
-    const struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(PORT)};
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    (void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    if (bind(listener, (const struct sockaddr *)&any, sizeof(any)) < 0 || listen(listener, 128) < 0)
+    const struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(port)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0 || listen(fd, 128) < 0)
         err(1, "listen");
+    return fd;
+}
+
+static void serve(void)
+{
+    const char greeting = GREETING;
+    struct pollfd polls[] = {{listen_at(PORT), POLLIN, 0}, {listen_at(GREETING_PORT), POLLIN, 0}};
     (void)signal(SIGPIPE, SIG_IGN);
     (void)puts("ready");
     (void)fflush(stdout);
-    for (;;) {
-        int fd = accept(listener, NULL, NULL);
-        if (fd < 0)
-            err(1, "accept");
-        serve_one(fd);
-        (void)close(fd);
+    while (poll(polls, 2, -1) > 0) {
+        for (int i = 0; i < 2; i++) {
+            int fd = polls[i].revents ? accept(polls[i].fd, NULL, NULL) : -1;
+            if (fd < 0)
+                continue;
+            if (i)
+                (void)!write(fd, &greeting, 1);
+            else
+                serve_one(fd);
+            (void)close(fd);
+        }
     }
 }
 
-static int reach(const char *address)
+static int reach(const char *address, uint16_t port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     char greeting;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
@@ -102,7 +116,7 @@ static int reach(const char *address)
 static void transfer(const char *address, uint64_t count, char way)
 {
     char request[32];
-    int fd = reach(address);
+    int fd = reach(address, PORT);
     (void)snprintf(request, sizeof(request), "%c%015" PRIx64, way, count);
     uint64_t began = now_ns();
     if (write(fd, request, 16) != 16)
@@ -129,7 +143,7 @@ int main(int argc, char **argv)
     }
     for (; count; count--) {
         uint64_t began = now_ns();
-        int fd = reach(argv[2]);
+        int fd = reach(argv[2], GREETING_PORT);
         (void)printf("%" PRIu64 "\n", now_ns() - began);
         (void)close(fd);
     }

@@ -99,6 +99,7 @@ void connection_refuse(struct connection *connection, enum egress_why why, const
 static void on_side(struct connection *connection, struct side *side, uint32_t events)
 {
     bool is_any = side->session != NULL;
+    side->may_end |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     side->is_readable |= is_any || (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR));
     side->is_writable |= is_any || (events & (EPOLLOUT | EPOLLHUP | EPOLLERR));
     connection_pump(connection);
@@ -159,7 +160,6 @@ static bool is_for_the_web(uint16_t port)
 
 void connection_begin(struct gateway *gateway, struct door *door, int fd)
 {
-    const int yes = 1;
     struct connection *connection = calloc(1, sizeof(*connection));
     if (!connection) {
         hutch_fd_close(&fd);
@@ -170,7 +170,7 @@ void connection_begin(struct gateway *gateway, struct door *door, int fd)
     connection->port = door->port;
     connection->client.watch = (struct watch){fd, on_client};
     connection->server.watch = (struct watch){-1, on_server};
-    connection->client.is_readable = connection->client.is_writable = true;
+    connection->client.is_writable = true;
     flow_init(&connection->out, &connection->client, &connection->server);
     flow_init(&connection->in, &connection->server, &connection->client);
     connection->in.open = FLOW_OPEN;
@@ -189,7 +189,6 @@ void connection_begin(struct gateway *gateway, struct door *door, int fd)
     list_add(&gateway->connections, connection);
     if (is_for_the_web(door->port))
         loop_timer_set(&gateway->loop, &connection->deadline, FIRST_WORD_US);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     dial_begin(&connection->dial);
     if (!connection->is_closed &&
         loop_watch(&gateway->loop, &connection->client.watch, SIDE_EVENTS) < 0)

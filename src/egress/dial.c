@@ -87,7 +87,20 @@ static void on_attempt_1(struct watch *watch, uint32_t events)
         on_attempt(LOOP_OWNER(watch, struct dial, attempts[1]), 1);
 }
 
-/* 1: connected; 0: under way, and watched; -1: not this one. */
+/* 1: connected; 0: under way; -1: no. A server on the same host has answered before the first call
+ * returns, which the second one tells. */
+static int try_connect(int fd, const struct sockaddr *to, socklen_t length)
+{
+    if (connect(fd, to, length) == 0)
+        return 1;
+    if (errno != EINPROGRESS)
+        return -1;
+    if (connect(fd, to, length) == 0)
+        return 1;
+    return errno == EALREADY ? 0 : -1;
+}
+
+/* The same, and watched while it is under way. */
 static int attempt(struct dial *dial, struct watch *watch, const struct address *address)
 {
     const struct order *order = dial->gateway->order;
@@ -97,9 +110,7 @@ static int attempt(struct dial *dial, struct watch *watch, const struct address 
     watch->fd = socket(address->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (watch->fd < 0)
         return -1;
-    int status = connect(watch->fd, (struct sockaddr *)&to, length) == 0 ? 1
-                 : errno == EINPROGRESS                                  ? 0
-                                                                         : -1;
+    int status = try_connect(watch->fd, (struct sockaddr *)&to, length);
     if (status > 0 ||
         (status == 0 && loop_watch(&dial->gateway->loop, watch, EPOLLOUT | EPOLLET) == 0))
         return status;

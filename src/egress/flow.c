@@ -118,7 +118,10 @@ size_t flow_read(struct flow *flow, struct holds *holds, size_t max)
     ssize_t got = side_read(flow->from, hold->bytes + hold->end, max);
     if (got > 0)
         hold->end += (size_t)got;
-    else if (hold->start == hold->end)
+    /* Less than there was room for was all; whatever comes next is a new edge. */
+    if (got > 0 && (size_t)got < max && !flow->from->may_end && !flow->from->session)
+        flow->from->is_readable = false;
+    if (got <= 0 && hold->start == hold->end)
         flow_give_back(flow, holds);
     flow->has_ended |= got == 0;
     return got > 0 ? (size_t)got : 0;

@@ -15,6 +15,7 @@ struct side {
     bool is_readable;
     bool is_writable;
     bool has_failed;
+    bool may_end;              /* its end has come, behind what is still to be read */
     const struct tls_ops *tls; /* with a session */
     void *session;
 };

@@ -32,6 +32,7 @@ struct tap {
     struct gateway *gateway;
     uint16_t family;
     bool is_udp;
+    struct turn turn;
 };
 
 struct gateway {

@@ -2,6 +2,7 @@
 #include "egress/sites.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,15 @@ static void door_release(struct deferred *deferred)
     free(LOOP_OWNER(deferred, struct door, release));
 }
 
+/* What a listener accepts is as the listener. The way inside is memory: there is nothing to be
+ * congested, and a host whose connections are paced would pace this one too. */
+static void tune(int fd)
+{
+    const int yes = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
 int site_open_door(struct site *site, uint16_t family, uint16_t port, int fd)
 {
     struct sites *sites = &site->gateway->sites;
@@ -119,6 +129,7 @@ int site_open_door(struct site *site, uint16_t family, uint16_t port, int fd)
                           .port = port,
                           .rest.on_due = rest_is_over,
                           .release.release = door_release};
+    tune(fd);
     if (loop_watch(&site->gateway->loop, &door->watch, EPOLLIN) < 0) {
         hutch_fd_close(&fd);
         free(door);

@@ -87,15 +87,22 @@ static void drain(struct tap *tap)
 
 static void on_packet(struct watch *watch, uint32_t events)
 {
+    struct tap *tap = LOOP_OWNER(watch, struct tap, watch);
     (void)events;
-    drain(LOOP_OWNER(watch, struct tap, watch));
+    loop_turn(&tap->gateway->loop, &tap->turn);
+}
+
+/* After those who wait for a connection: it only counts. */
+static void on_turn(struct turn *turn)
+{
+    drain(LOOP_OWNER(turn, struct tap, turn));
 }
 
 void tap_take(struct gateway *gateway, uint16_t family, uint16_t protocol, int fd)
 {
     bool is_udp = protocol == IPPROTO_UDP;
     struct tap *tap = &gateway->taps[(family == AF_INET6) * 2 + is_udp];
-    *tap = (struct tap){{fd, on_packet}, gateway, family, is_udp};
+    *tap = (struct tap){{fd, on_packet}, gateway, family, is_udp, {.on_turn = on_turn}};
     if (loop_watch(&gateway->loop, &tap->watch, EPOLLIN) < 0)
         loop_close(&tap->watch);
 }

@@ -102,3 +102,13 @@ bool was_denied(struct world *world, const char *name, uint16_t port, enum egres
     }
     return false;
 }
+
+bool was_counted(const uint64_t *figure, uint64_t value)
+{
+    for (int tries = 0; tries < 200; tries++) {
+        if (__atomic_load_n(figure, __ATOMIC_ACQUIRE) == value)
+            return true;
+        (void)usleep(10000);
+    }
+    return false;
+}

@@ -89,6 +89,9 @@ bool saw(struct world *world, const char *text);
 /* Denials of this kind, waited for. */
 bool was_denied(struct world *world, const char *name, uint16_t port, enum egress_why why);
 
+/* The figure becomes this: what has passed is counted a moment later. */
+bool was_counted(const uint64_t *figure, uint64_t value);
+
 /* servers.c: never returns. */
 void servers_run(struct seen *seen) __attribute__((noreturn));
 /* init.c: never returns. */
