@@ -12,6 +12,11 @@ bool cli_is_porter(int argc, char *const *argv, int *ret_status)
     return false;
 }
 
+bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
+{
+    return cli_is_porter(argc, argv, ret_status);
+}
+
 int cli_handover(char **argv, struct hutch_error *err)
 {
     (void)argv;
