@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each kind of request and what the policy has to say to it. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/native/lifecycle.h"
 #include "core/field.h"
-#include "hutch/policy.h"
 #include "libhutch/decision.h"
-#include "libhutch/scratch.h"
 
 /* The backend comes first, for defaults depend on it, and then what it leaves open; what is read
  * from files comes last, when it is known that they may be read. */
@@ -218,27 +215,5 @@ int decision_of_update(struct decision *decision, struct hutch_sandbox *sandbox,
     if (status == 0)
         status = decide_update(decision, sandbox, spec, asked, request, err);
     hutch_spec_free(spec);
-    return status;
-}
-
-int hutch_spec_decide(struct hutch_spec *spec, enum hutch_use use, hutch_policy_change_fn on_change,
-                      void *userdata, struct hutch_error *err)
-{
-    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
-    const struct hutch_spec *decided = NULL;
-    OR_SCRATCH(err);
-    if (use == HUTCH_USE_RUN && hutch_spec_validate(spec, err) < 0)
-        return -(int)err->code;
-    if (decision_begin(&decision, "dry-run", &spec->asker, err) < 0)
-        return -(int)err->code;
-    int status = use == HUTCH_USE_CREATE ? decision_of_new(&decision, spec, err)
-                                         : decision_image(&decision, spec, false, err);
-    if (status == 0 && use == HUTCH_USE_RUN) {
-        status = decision_make(&decision, spec, spec->set_fields, use, &decided, err);
-        if (status == 0)
-            decision_commit(&decision, spec);
-    }
-    for (size_t i = 0; status == 0 && on_change && i < decision.told.count; i++)
-        on_change(userdata, decision.told.items[i]);
     return status;
 }

@@ -41,7 +41,9 @@ static void talk(struct world *world, uint16_t port, const char *text, bool in_p
         if (in_pieces)
             (void)nanosleep(&moment, NULL);
     }
-    for (struct pollfd readable = {fd, POLLIN, 0}; filled < 1023 && poll(&readable, 1, 300) > 0;) {
+    /* the first byte may take its time on a busy machine; what follows comes with it */
+    for (struct pollfd readable = {fd, POLLIN, 0};
+         filled < 1023 && poll(&readable, 1, filled ? 300 : 3000) > 0;) {
         ssize_t got = read(fd, ret_answer + filled, 1023 - filled);
         if (got <= 0)
             break;
