@@ -59,8 +59,8 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
 /* One more host tree, which nobody inside owns, read-only at a path of the sandbox. */
 int plan_add_tree(struct plan *plan, const char *source, const char *target,
                   struct hutch_error *err);
-/* Files of secrets: first room for this many, then each from a memory file, which is the plan's from
- * then on, also on failure, at a path of the sandbox. */
+/* Files of secrets: first room for this many, then each from a memory file, which is the plan's
+ * from then on, also on failure, at a path of the sandbox. */
 void plan_add_secrets(struct plan *plan, size_t count);
 int plan_add_secret(struct plan *plan, const struct identity *identity, const char *target,
                     int memfd, struct hutch_error *err);

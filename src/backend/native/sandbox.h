@@ -11,9 +11,9 @@
 struct hutch_sandbox {
     struct home home;
     char id[33];
-    int socket;       /* to its keeper; negative: not connected */
-    int null;         /* /dev/null for commands that read nothing; negative: not needed yet */
-    bool is_silent;   /* the last question was not answered in time */
+    int socket;     /* to its keeper; negative: not connected */
+    int null;       /* /dev/null for commands that read nothing; negative: not needed yet */
+    bool is_silent; /* the last question was not answered in time */
     struct hutch_asker asker;
     bool owes_answer; /* and was sent: its answer comes before any other on this connection */
 };
