@@ -104,7 +104,7 @@ int policy_check_image_pattern(char *text, struct hutch_error *err)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "._-/:@*";
-    struct pattern pattern;
+    struct pattern pattern = {0};
     if (is_digest(text))
         return 0;
     if (*text && strspn(text, letters) == strlen(text) && *text != '/' && !strstr(text, "//") &&
@@ -120,7 +120,7 @@ int policy_check_image_pattern(char *text, struct hutch_error *err)
  * it. */
 bool policy_image_matches(const char *text, const char *name, const char *tag, const char *digest)
 {
-    struct pattern pattern;
+    struct pattern pattern = {0};
     if (is_digest(text))
         return digest && !strcmp(text, digest);
     if (!split(text, &pattern) || !policy_glob(pattern.name, name, "/"))

@@ -557,7 +557,7 @@ int hutch_sandbox_to_json(struct hutch_sandbox *sandbox, char **ret_json, struct
     struct hutch_buf buf = HUTCH_BUF(JSON_MAX_BYTES);
     struct hutch_json_out out = {&buf, false};
     struct hutch_sandbox_info info = {0};
-    struct hutch_stats stats;
+    struct hutch_stats stats = {0};
     struct hutch_spec *spec = NULL;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     hutch_autofree char *whole = NULL;

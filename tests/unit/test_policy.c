@@ -61,10 +61,15 @@ static void trial_done(struct trial *trial)
     policy_file_free(trial->files[1]);
 }
 
-#define WITH(...)                       \
-    (const char *const[])               \
-    {                                   \
-        __VA_ARGS__ __VA_OPT__(, ) NULL \
+#define WITH(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+#define WITH_NOTHING      \
+    (const char *const[]) \
+    {                     \
+        NULL              \
     }
 
 static void what_is_no_policy_is_refused_with_its_line(void **state)
@@ -138,11 +143,11 @@ static void defaults_and_ceilings_of_two_files(void **state)
     struct trial trial;
     static const char host[] = "defaults: {limits: {pids: 70}}\nceilings: {limits: {pids: 100}}";
     (void)state;
-    assert_int_equal(decide(&trial, host, "defaults: {limits: {pids: 60}}", 0, WITH()), 0);
+    assert_int_equal(decide(&trial, host, "defaults: {limits: {pids: 60}}", 0, WITH_NOTHING), 0);
     assert_int_equal(trial.over.spec.limits.pids, 60);
     trial_done(&trial);
     /* a caller's default beyond the host's ceiling is held */
-    assert_int_equal(decide(&trial, host, "defaults: {limits: {pids: 600}}", 0, WITH()), 0);
+    assert_int_equal(decide(&trial, host, "defaults: {limits: {pids: 600}}", 0, WITH_NOTHING), 0);
     assert_int_equal(trial.over.spec.limits.pids, 100);
     trial_done(&trial);
     /* a caller's ceiling above it opens nothing, nor does a tenant of the caller's file */
