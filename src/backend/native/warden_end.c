@@ -166,7 +166,8 @@ void warden_take_down(struct warden *warden, bool was_new)
         begin_removal(warden);
     end_inside(warden);
     ledger_end_life(warden);
-    if (at_once && !failed) /* name, files and processes are gone; groups follow, on record */
+    /* name, processes and files are gone; groups follow, on record */
+    if (at_once && !failed && warden->keeper && pool_destroy(&warden->keeper->pool) == 0)
         tell_waiting(warden);
     if (!at_once)
         close_door(warden);
