@@ -138,8 +138,8 @@ const struct cli_verb cli_verb_secret = {
     .group = "This machine",
     .summary = "Tell which secrets there are",
     .usage = "ls [FLAG]...",
-    .details = "A sandbox gets a secret by its name: 'hutch run --secret NAME'. Where values come\n"
-               "from is said in secrets.yml or secrets.json, see hutch-secrets(5).\n",
+    .details = "A sandbox gets a secret by its name: 'hutch run --secret NAME'. Where values\n"
+               "come from is said in secrets.yml or secrets.json, see hutch-secrets(5).\n",
     .inner = secret_verbs,
     .run = cmd_secret,
 };

@@ -306,7 +306,7 @@ check("name", "one", json.loads(text)["name"])
     refused 125 "ttl: this is only for sandboxes that stay"
     same "run" 0 "$(hutch help run | grep -cE -- '^      --(ttl|max-lifetime|log-limit) ')"
     same "create" 3 "$(hutch help create | grep -cE -- '^      --(ttl|max-lifetime|log-limit) ')"
-    same "update" "cpus disk help idle-timeout inodes max-lifetime memory output-limit pids ttl" \
+    same "update" "cpus disk egress egress-bytes egress-connections egress-rate help idle-timeout inodes max-lifetime memory output-limit pids ttl" \
         "$(hutch help update --scdoc | grep -oE '^\*.*--[a-z-]+' | sed 's/.*--//' | sort | xargs)"
 }
 
