@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "torture.h"
@@ -27,6 +28,9 @@ static void run_attempt(const struct campaign *campaign, long number, struct att
     else
         attempt_traced(campaign, number, attempt);
 }
+
+/* On a busy machine the kernel may still be at a group that has just become empty. */
+#define SWEEPS 3
 
 /* The stamp keeps hutch from sweeping at every run; here each run is to do it. */
 static void prepare(const struct campaign *campaign)
@@ -54,14 +58,18 @@ static void sweep(const struct campaign *campaign)
 static const char *judge_world(const struct campaign *campaign, const struct attempt *attempt)
 {
     static char text[600];
+    const struct timespec pause = {.tv_nsec = 20000000};
     if (campaign->fresh)
         sweep(campaign);
     const char *dirt = world_dirt();
     if (!dirt)
         return NULL;
     (void)snprintf(text, sizeof(text), "%s", dirt);
-    sweep(campaign);
-    dirt = world_dirt();
+    for (int i = 0; i < SWEEPS && dirt; i++) {
+        (void)nanosleep(&pause, NULL);
+        sweep(campaign);
+        dirt = world_dirt();
+    }
     if (!dirt && campaign->class != CLASS_ALLOC && call_leaves_to_sweep(attempt->call))
         return NULL;
     size_t used = strlen(text);
