@@ -46,7 +46,7 @@ static struct nlmsghdr *batch_add(struct batch *batch, uint16_t type, uint16_t f
                                   const void *body, size_t length)
 {
     struct nlmsghdr *order = (struct nlmsghdr *)(void *)(batch->data + batch->length);
-    order->nlmsg_len = NLMSG_LENGTH(length);
+    order->nlmsg_len = (uint32_t)NLMSG_LENGTH(length);
     order->nlmsg_type = type;
     order->nlmsg_flags = NLM_F_REQUEST | flags;
     order->nlmsg_seq = ++batch->count;
@@ -60,7 +60,7 @@ static void batch_attribute(struct batch *batch, struct nlmsghdr *order, uint16_
 {
     struct rtattr *attribute = (struct rtattr *)(void *)(batch->data + batch->length);
     attribute->rta_type = type;
-    attribute->rta_len = RTA_LENGTH(length);
+    attribute->rta_len = (uint16_t)RTA_LENGTH(length);
     memcpy(RTA_DATA(attribute), data, length);
     batch->length += RTA_ALIGN(attribute->rta_len);
     order->nlmsg_len = (uint32_t)(batch->data + batch->length - (char *)order);

@@ -56,8 +56,13 @@ with_host_policy() { # JSON SCRIPT
     decided() { hutch inspect box | jq -c '[.spec.egress_policy.opened, .spec.egress_policy.proxy, .spec.policy.audit]'; }
     same "under the wide one" '[["10.0.0.0/8"],"http://proxy.test:3128","digest"]' "$(decided)"
     hutch stop box
-    HUTCH_POLICY=$WORK/narrow.json hutch start box
-    same "under the narrow one" '[[],null,null]' "$(decided)"
+    if [ "$HUTCH_TEST_AS" = root ]; then
+        HUTCH_POLICY=$WORK/narrow.json hutch start box
+        same "under the narrow one" '[[],null,null]' "$(decided)"
+    else # its files are in memory, with the keeper that has the old one
+        HUTCH_POLICY=$WORK/narrow.json call start box
+        same "exit status under the narrow one" 125 "$status"
+    fi
     hutch rm -f box
 }
 

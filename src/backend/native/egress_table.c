@@ -4,7 +4,6 @@
  * nobody's truncation can hurt. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,13 +104,13 @@ static void take_denials(struct report *report)
     report->egress.denial_count = count;
 }
 
-/* Counts first, rows afterwards: see link.h. Rows that are not in use are not read. */
+/* Counts first, rows afterwards, each by a call of its own: see link.h. Rows that are not in use
+ * are not read. */
 static int read_table(int fd, struct egress_table *table)
 {
     const size_t head = offsetof(struct egress_table, hosts);
     if (pread(fd, table, head, 0) != (ssize_t)head)
         return -1;
-    atomic_thread_fence(memory_order_acquire);
     size_t hosts = table->host_count < EGRESS_HOSTS ? table->host_count : EGRESS_HOSTS;
     size_t denials = table->denial_count < EGRESS_DENIALS ? table->denial_count : EGRESS_DENIALS;
     size_t host_bytes = hosts * sizeof(table->hosts[0]);
