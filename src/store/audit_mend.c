@@ -20,7 +20,7 @@ static bool last_line(const char *directory, uint64_t first, struct audit_chain 
     audit_segment_path(directory, first, path);
     if (hutch_read_file(path, AUDIT_SEGMENT_MAX_BYTES, &text, &length, &ignored) < 0)
         return false;
-    while (length) {
+    while (text && length) {
         const char *end = memrchr(text, '\n', length);
         if (!end)
             return false;
