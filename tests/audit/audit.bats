@@ -98,10 +98,13 @@ load words
     has "the end" 1 '.kind == "end" and .name == "box" and .reason == "ttl" and .removed'
 }
 
+a_run_is_noted() { grep -qs '"kind":"run"' "$HUTCH_HOME"/lib/audit/segment-*; }
+
 @test "a run whose hutch was killed gets its end from the sweep, once" {
     start -- sleep 1000
     local pid=$!
     until_true 10 init_of "$pid"
+    until_true 10 a_run_is_noted
     kill -9 "$pid"
     wait "$pid" 2>/dev/null || true
     after_kill9
