@@ -117,22 +117,6 @@ static const struct cli_verb *const *secret_verbs(size_t *ret_count)
 }
 
 /* The words before the command can only be a call for help. */
-static bool is_help(const char *word)
-{
-    return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
-}
-
-static int cmd_secret(const struct cli_verb *verb, int argc, char **argv)
-{
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    const struct cli_verb *found = NULL;
-    if (argc < 2 || is_help(argv[1]))
-        return cli_help_verb(verb);
-    if (cli_verb_find_inner(verb, argv[1], &found, &err) < 0)
-        return cli_report(&err);
-    return found->run(found, argc - 1, argv + 1);
-}
-
 const struct cli_verb cli_verb_secret = {
     .name = "secret",
     .group = "This machine",
@@ -141,5 +125,5 @@ const struct cli_verb cli_verb_secret = {
     .details = "A sandbox gets a secret by its name: 'hutch run --secret NAME'. Where values\n"
                "come from is said in secrets.yml or secrets.json, see hutch-secrets(5).\n",
     .inner = secret_verbs,
-    .run = cmd_secret,
+    .run = cli_run_inner,
 };

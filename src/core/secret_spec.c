@@ -11,7 +11,7 @@
 #include "core/egress.h"
 #include "util/own.h"
 
-#define PLACEHOLDER "{}"
+#define VALUE_PLACE "{}"
 #define HEADER_MAX_BYTES 512
 
 bool hutch_secret_name_is_valid(const char *name)
@@ -171,8 +171,8 @@ static int check_header(const char *header, struct hutch_error *err)
 {
     size_t name = strspn(header, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                  "!#$%&'*+-.^_`|~");
-    const char *first = strstr(header, PLACEHOLDER);
-    if (!name || header[name] != ':' || !first || strstr(first + 1, PLACEHOLDER) ||
+    const char *first = strstr(header, VALUE_PLACE);
+    if (!name || header[name] != ':' || !first || strstr(first + 1, VALUE_PLACE) ||
         !is_printable(header) || strlen(header) > HEADER_MAX_BYTES || first < header + name)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "'%.120s' is not a header, write it like 'Authorization: Bearer {}', "
