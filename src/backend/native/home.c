@@ -48,6 +48,19 @@ static int open_homes(struct hutch_error *err)
     return fd;
 }
 
+static bool has_homes(void)
+{
+    char lib[400];
+    char path[420];
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (!state_exists("lib"))
+        return false;
+    if (state_directory("lib", lib, sizeof(lib), &ignored) < 0)
+        return true; /* whoever opens it says why */
+    (void)snprintf(path, sizeof(path), "%s/sandboxes", lib);
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
 static int set_lock(int fd, short type)
 {
     struct flock all = {.l_type = type, .l_whence = SEEK_SET};
@@ -404,7 +417,7 @@ int home_remove(struct home *home, const char *id, struct hutch_error *err)
 
 int home_names(struct hutch_strlist *names, bool leftovers, struct hutch_error *err)
 {
-    if (!state_exists("lib"))
+    if (!has_homes()) /* who only looks makes nothing */
         return 0;
     int homes = open_homes(err);
     if (homes < 0)
