@@ -90,7 +90,7 @@ uint64_t figures_total(const struct egress_table *table)
 static void write_name(char ret_name[EGRESS_NAME_BYTES], const char *name)
 {
     size_t i = 0;
-    for (; name[i] && i < EGRESS_NAME_BYTES - 1; i++)
+    for (; i < EGRESS_NAME_BYTES - 1 && name[i]; i++)
         ret_name[i] = (char)(name[i] > ' ' && name[i] <= '~' ? name[i] : '?');
     ret_name[i] = '\0';
 }
