@@ -17,6 +17,7 @@
 
 struct server; /* server/server.h */
 struct api_call;
+struct http_exchange; /* http/http.h */
 
 /* ---- what goes in ---- */
 
@@ -55,8 +56,9 @@ enum api_flag {
     API_BODY_PIPE = 2, /* the body is api_body_fd(), of any length */
     API_STREAMS = 4,   /* may answer with a stream: "text/event-stream", "application/x-ndjson" */
     API_WEBSOCKET = 8, /* may become one: on_websocket is called, in the loop's thread */
-    API_CREATES = 16,  /* waits for its turn among those that make or run something: 429 */
+    API_CREATES = 16,  /* waits for its turn among those that make something: 429 */
     API_BYTES = 32,    /* answers with bytes, not JSON */
+    API_RUNS = 64,     /* waits for its turn among those that run as long as they are answered */
 };
 
 struct api_route {
@@ -121,6 +123,12 @@ HUTCH_MUST_CHECK int api_sandbox(struct api_call *call, struct hutch_sandbox **r
 HUTCH_MUST_CHECK int api_spec(struct api_call *call, struct hutch_spec **ret_spec);
 /* May this caller see that sandbox? */
 bool api_may_see(const struct api_call *call, const struct hutch_sandbox *sandbox);
+
+/* on_websocket: the exchange to answer with http_websocket(), or an api_fail(). The call and what is
+ * borrowed from it live until api_end(), which is called once and in the loop's thread; whoever has
+ * to wait does so by server_work() of server/server.h. */
+struct http_exchange *api_exchange(const struct api_call *call);
+void api_end(struct api_call *call);
 
 /* ---- what it answers ---- */
 
