@@ -28,14 +28,30 @@ struct http_limits {
     uint64_t target_bytes;           /* path and query: 414 */
     uint64_t connections;            /* of all clients; the next is closed at once */
     uint64_t connections_per_client; /* by address, or by uid on a unix socket */
-    uint64_t pipelined;              /* requests that wait behind the one that is answered */
+    uint64_t pipelined_bytes;        /* read ahead of the request that is answered */
     uint64_t head_ms;                /* until the head is whole: 408 */
     uint64_t body_stall_ms;          /* without a byte of the body, while it is wanted: 408 */
     uint64_t write_stall_ms;         /* without a byte taken by the client: closed */
     uint64_t idle_ms;                /* between two requests: closed */
+    uint64_t linger_ms;              /* that a refused client may go on sending: closed */
     uint64_t message_bytes;          /* of one WebSocket message: 1009 */
 };
 extern const struct http_limits http_default_limits;
+
+/* A row of the table, for flags, configuration and documentation. */
+struct http_limit {
+    const char *name; /* "head-bytes" */
+    const char *unit; /* "bytes", "ms", or "" for a number of them */
+    size_t offset;    /* of its member in struct http_limits */
+    uint64_t otherwise;
+    uint64_t least;
+    uint64_t most;
+    const char *doc; /* one sentence */
+};
+extern const struct http_limit http_limit_table[]; /* up to a row without a name */
+/* Refuses what is less than a row's least or more than its most. */
+int http_limit_set(struct http_limits *limits, const char *name, uint64_t value,
+                   struct hutch_error *err);
 
 /* ---- the server ---- */
 
@@ -145,7 +161,8 @@ void http_answer(struct http_exchange *exchange, int status, const struct http_h
 void http_answer_stream(struct http_exchange *exchange, int status,
                         const struct http_header *headers, uint64_t length, int fd);
 /* Of a stream that cannot go on: what is in the pipe is sent, then the connection is closed in the
- * middle, by which the client knows. */
+ * middle, by which the client knows. To be called before the writing end is closed, whose end would
+ * be the stream's. */
 void http_cut(struct http_exchange *exchange);
 
 /* ---- WebSocket ---- */
