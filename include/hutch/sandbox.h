@@ -30,6 +30,14 @@ struct hutch_sandbox;
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_create(struct hutch_spec *spec,
                                                     struct hutch_sandbox **ret_sandbox,
                                                     struct hutch_error *err);
+/* Makes a sandbox that was made ahead, and has run nothing since, the one that
+ * hutch_sandbox_create() would make of the spec: its name, its labels and its tenant become the
+ * spec's, and its age begins anew. In all else the two must be equal: otherwise, or where the name
+ * is taken, it fails with HUTCH_E_CONFLICT (the latter with os_errno EEXIST) and the sandbox stays
+ * what it was. The spec is completed as by hutch_sandbox_create(). */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_claim(struct hutch_sandbox *sandbox,
+                                                   struct hutch_spec *spec,
+                                                   struct hutch_error *err);
 /* By name or id, whatever state it is in. */
 HUTCH_API HUTCH_MUST_CHECK int
 hutch_sandbox_open(const char *name, struct hutch_sandbox **ret_sandbox, struct hutch_error *err);

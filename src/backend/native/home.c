@@ -297,6 +297,36 @@ int home_write_spec(const struct home *home, const char *json, struct hutch_erro
     return 0;
 }
 
+static int exchange(const struct home *home, const char *fresh, const char *name)
+{
+    if (syscall(SYS_renameat2, home->dir, fresh, home->dir, name, RENAME_EXCHANGE) < 0)
+        return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
+    (void)unlinkat(home->dir, fresh, 0);
+    return 0;
+}
+
+int home_exchange(const struct home *home, const struct home_record *record, const char *json,
+                  struct hutch_error *err)
+{
+    if (write_state(home, record, true, err) < 0)
+        return -(int)err->code;
+    if (exchange(home, "state.new", "state") < 0)
+        return fail_state(home, err);
+    if (write_file(home->dir, "spec.new", json) < 0 || exchange(home, "spec.new", "spec") < 0)
+        return hutch_fail_errno(err, errno, "write the spec of sandbox '%s'", home->name);
+    return 0;
+}
+
+void home_settle(const struct home *home)
+{
+    static const char *const names[] = {"state", "spec"};
+    for (size_t i = 0; i < HUTCH_COUNT(names); i++) {
+        hutch_autofd int fd = open_own(home, names[i], O_RDONLY);
+        if (fd >= 0)
+            (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+}
+
 /* The rest of the line that begins with the key, or "". */
 static void line_value(const char *text, const char *key, char *value, size_t size)
 {

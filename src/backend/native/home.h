@@ -96,6 +96,12 @@ int home_parse_spec(const struct home *home, struct hutch_spec **ret_spec, struc
 
 int home_write_spec(const struct home *home, const char *json, struct hutch_error *err);
 
+/* Both anew, the state first. A rename over another file waits until the new one has its place on
+ * the disk; this leaves that to home_settle(), for when nobody waits any more. */
+int home_exchange(const struct home *home, const struct home_record *record, const char *json,
+                  struct hutch_error *err);
+void home_settle(const struct home *home);
+
 /* The socket, whatever the length of its path. Whoever connects is refused until it listens. */
 int home_bind(const struct home *home, struct hutch_error *err);
 int home_listen(const struct home *home, int fd, struct hutch_error *err);

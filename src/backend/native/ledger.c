@@ -242,7 +242,7 @@ static void put_life(struct hutch_json_out *out, const void *userdata)
     put_sandbox(out, warden->keeper);
 }
 
-int ledger_begin_life(struct warden *warden, struct hutch_error *err)
+int ledger_begin_life(struct warden *warden, int asker, struct hutch_error *err)
 {
     struct audit_who who;
     const struct audit_event event = {.kind = warden->verb,
@@ -252,7 +252,7 @@ int ledger_begin_life(struct warden *warden, struct hutch_error *err)
                                       .begins_life = true};
     if (hutch_spec_audit_is(warden->spec, "off"))
         return 0;
-    audit_who_peer(warden->creator, &who);
+    audit_who_peer(asker, &who);
     if (warden->audit.head < 0 && audit_open(&warden->audit, err) < 0)
         return -(int)err->code;
     return audit_append(&warden->audit, &event, err);

@@ -40,8 +40,8 @@ int ledger_begin_run(struct keeper *keeper, struct hutch_error *err);
 void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
                     const struct hutch_error *failure);
 
-/* A sandbox that stays, asked for by whoever waits for it. */
-int ledger_begin_life(struct warden *warden, struct hutch_error *err);
+/* A sandbox that stays, asked for by whoever is at the other end of the socket. */
+int ledger_begin_life(struct warden *warden, int asker, struct hutch_error *err);
 void ledger_end_life(struct warden *warden);
 void ledger_put_name(struct hutch_json_out *out, const struct warden *warden);
 /* ledger_exec.c: one of its commands; the sandbox's own is part of its life. message: "exited",

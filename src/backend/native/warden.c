@@ -116,7 +116,7 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     /* groups of its own: those of a keeper that was killed may still be there */
     if (keeper_make_id(keeper->id, err) < 0)
         return -(int)err->code;
-    if (ledger_begin_life(warden, err) < 0)
+    if (ledger_begin_life(warden, warden->creator, err) < 0)
         return -(int)err->code;
     memcpy(keeper->layer, warden->record.id, sizeof(keeper->layer));
     keeper->memory_layer = HUTCH_TAKE_FD(warden->layer);

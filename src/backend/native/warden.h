@@ -114,6 +114,7 @@ struct warden {
     bool makes_ahead; /* the groups of the last command could not be kept */
     struct ended_log_sum ended_logs;
     uint32_t last_number;
+    bool is_claimed; /* it was made ahead and is somebody's now: see claim.c */
     uint64_t idle_since_us;
     uint64_t kill_at_us; /* stopping: when patience ends */
     bool is_stopping;
@@ -207,6 +208,10 @@ int ask_update(struct warden *warden, struct client *client, struct wire_message
 /* The gateway has carried an order out, or says why not. */
 void clients_hear_of_order(struct warden *warden, uint32_t number,
                            const struct hutch_error *failure);
+
+/* claim.c */
+int ask_claim(struct warden *warden, struct client *client, struct wire_message *request,
+              struct hutch_error *err);
 
 /* freezer.c */
 int freezer_freeze(struct warden *warden, struct hutch_error *err);
