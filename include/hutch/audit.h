@@ -19,11 +19,14 @@ struct hutch_audit_query {
     size_t size;
     const char
         *since; /* "2026-11-16", "2026-11-16T10:00:00Z", or how long ago ("90m"); NULL: all */
-    const char *label; /* "KEY" or "KEY=VALUE": of sandboxes and runs that have it; NULL: of any */
+    const char *label;  /* "KEY" or "KEY=VALUE": of sandboxes and runs that have it; NULL: of any */
+    const char *tenant; /* of its own sandboxes and runs; NULL: of any */
+    const char *id;     /* of this sandbox or run; NULL: of any. Not for usage */
+    uint64_t from;      /* events from this number on. Not for usage */
 };
-#define HUTCH_AUDIT_QUERY_INIT                       \
-    {                                                \
-        sizeof(struct hutch_audit_query), NULL, NULL \
+#define HUTCH_AUDIT_QUERY_INIT                                      \
+    {                                                               \
+        sizeof(struct hutch_audit_query), NULL, NULL, NULL, NULL, 0 \
     }
 
 struct hutch_audit_event {
@@ -41,6 +44,26 @@ typedef int (*hutch_audit_fn)(void *userdata, const struct hutch_audit_event *ev
 HUTCH_API HUTCH_MUST_CHECK int hutch_audit_read(const struct hutch_audit_query *query,
                                                 hutch_audit_fn on_event, void *userdata,
                                                 struct hutch_error *err);
+
+/* Events as they are written, by whichever process: what is there is read once, from where the last
+ * call ended. */
+struct hutch_audit_watch;
+#define HUTCH_AUDIT_TO_COME UINT64_MAX
+/* from: the number of the first event, or HUTCH_AUDIT_TO_COME. */
+HUTCH_API HUTCH_MUST_CHECK int
+hutch_audit_watch_new(uint64_t from, struct hutch_audit_watch **ret_watch, struct hutch_error *err);
+HUTCH_API void hutch_audit_watch_free(struct hutch_audit_watch *watch);
+/* Readable when there may be more. Borrowed. */
+HUTCH_API int hutch_audit_watch_fd(const struct hutch_audit_watch *watch);
+/* The number of the next event. */
+HUTCH_API uint64_t hutch_audit_watch_next(const struct hutch_audit_watch *watch);
+/* json goes without an end: it has `length` bytes. Anything but 0 ends the reading, behind this
+ * event. */
+typedef int (*hutch_audit_line_fn)(void *userdata, uint64_t seq, const char *json, size_t length);
+/* What there is by now. It does not wait. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_audit_watch_read(struct hutch_audit_watch *watch,
+                                                      hutch_audit_line_fn on_line, void *userdata,
+                                                      struct hutch_error *err);
 
 struct hutch_audit_fault {
     uint64_t seq;      /* of the event, or of where it would be */

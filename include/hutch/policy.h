@@ -54,6 +54,12 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_spec_decide(struct hutch_spec *spec, enum h
                                                  hutch_policy_change_fn on_change, void *userdata,
                                                  struct hutch_error *err);
 
+/* May the tenant (NULL: the caller's uid) use the image of this name? digest: what the name leads
+ * to, where that is known; NULL otherwise. Fails with the rule that says no. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_policy_image(struct hutch_policy *policy, const char *tenant,
+                                                  const char *reference, const char *digest,
+                                                  struct hutch_error *err);
+
 /* Is the file a policy that would be in force? Fails with the line otherwise. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_policy_check(const char *path, struct hutch_error *err);
 

@@ -14,6 +14,11 @@ int audit_usage(const char *by, const struct hutch_audit_query *query, hutch_aud
                 void *userdata, struct hutch_error *err);
 int audit_prune(uint64_t older_than_ms, uint64_t *ret_removed, struct hutch_error *err);
 
+/* Only where a life begins is it told whose it is: parameter 4 is the tenant. */
+#define AUDIT_IDS_OF_TENANT                                   \
+    "SELECT id FROM events WHERE begins AND json_valid(line)" \
+    " AND json_extract(line, '$.tenant') = ?4"
+
 /* query.c: a time as the events have it, so many milliseconds ago. */
 #define AUDIT_TIME_BYTES 56
 void audit_time_ago(uint64_t ago_ms, char ret_text[AUDIT_TIME_BYTES]);

@@ -61,7 +61,9 @@ static const char select_events[] =
     "  json_extract(event, '$.to'), json_extract(event, '$.set'), json_extract(event, '$.why')),"
     " event"
     " FROM readable WHERE (?1 IS NULL OR time >= ?1) AND (?2 IS NULL OR id IN"
-    " (SELECT id FROM labels WHERE key = ?2 AND (?3 IS NULL OR value = ?3))) ORDER BY position";
+    " (SELECT id FROM labels WHERE key = ?2 AND (?3 IS NULL OR value = ?3)))"
+    " AND (?4 IS NULL OR json_extract(event, '$.tenant') = ?4 OR id IN (" AUDIT_IDS_OF_TENANT "))"
+    " AND (?5 IS NULL OR id = ?5) AND seq >= ?6 ORDER BY position";
 
 static const char *text_of(sqlite3_stmt *query, int column, const char *otherwise)
 {
@@ -110,6 +112,12 @@ static int ask(const struct audit_db *db, const struct hutch_audit_query *query,
     if (since)
         (void)sqlite3_bind_text(rows, 1, since, -1, SQLITE_STATIC);
     bind_label(rows, query->label);
+    if (query->tenant)
+        (void)sqlite3_bind_text(rows, 4, query->tenant, -1, SQLITE_STATIC);
+    if (query->id)
+        (void)sqlite3_bind_text(rows, 5, query->id, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(rows, 6,
+                             (sqlite3_int64)(query->from < INT64_MAX ? query->from : INT64_MAX));
     return tell_rows(db, rows, on_event, userdata, err);
 }
 

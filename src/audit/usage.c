@@ -54,7 +54,7 @@ static int ask(const struct audit_db *db, const char *by, const char *since,
                struct hutch_error *err)
 {
     hutch_cleanup(audit_query_done) sqlite3_stmt *query = NULL;
-    char text[1400];
+    char text[1500];
     (void)snprintf(
         text, sizeof(text),
         "SELECT %s AS grouped, count(*), total(json_extract(finish.line, '$.usage.cpu_us')),"
@@ -66,6 +66,7 @@ static int ask(const struct audit_db *db, const char *by, const char *since,
         " WHERE finish.ends AND json_valid(finish.line) AND ifnull(json_valid(begin.line), 1)"
         " AND (?1 IS NULL OR finish.time >= ?1) AND (?3 IS NULL OR finish.id IN"
         " (SELECT id FROM labels WHERE key = ?3 AND (?4 IS NULL OR value = ?4)))"
+        " AND (?5 IS NULL OR json_extract(begin.line, '$.tenant') = ?5)"
         " GROUP BY grouped ORDER BY grouped",
         expression_of(by));
     if (audit_db_prepare(db, text, &query, err) < 0)
@@ -80,6 +81,8 @@ static int ask(const struct audit_db *db, const char *by, const char *since,
         if (asked->label[key])
             (void)sqlite3_bind_text(query, 4, asked->label + key + 1, -1, SQLITE_STATIC);
     }
+    if (asked->tenant)
+        (void)sqlite3_bind_text(query, 5, asked->tenant, -1, SQLITE_STATIC);
     return tell_sums(db, query, on_sum, userdata, err);
 }
 
@@ -93,6 +96,10 @@ int audit_usage(const char *by, const struct hutch_audit_query *query, hutch_aud
                           "usage cannot be added up by '%.60s'; by what it can: label.KEY, user, "
                           "image, backend, day",
                           by);
+    if (query->id || query->from)
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "usage is added up over everything: it is not asked for one sandbox, nor "
+                          "from an event on");
     if ((query->since && audit_since(query->since, since, err) < 0) || audit_end_the_dead(err) < 0)
         return -(int)err->code;
     int status = audit_db_open(&db, err);

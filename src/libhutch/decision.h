@@ -60,6 +60,10 @@ HUTCH_MUST_CHECK int decision_opened_image(const struct decision *decision,
 HUTCH_MUST_CHECK int decision_pull(const struct decision *decision, const char *reference,
                                    struct hutch_error *err);
 
+/* One that is known by its name and by what that leads to. digest: NULL where that is not known. */
+HUTCH_MUST_CHECK int decision_known_image(const struct decision *decision, const char *reference,
+                                          const char *digest, struct hutch_error *err);
+
 /* decision_paths.c: the paths on the host, resolved. */
 HUTCH_MUST_CHECK int decision_paths(struct hutch_spec_over *over, struct hutch_error *err);
 

@@ -62,6 +62,19 @@ int decision_pull(const struct decision *decision, const char *text, struct hutc
     return check_name(decision, &image, false, err);
 }
 
+int decision_known_image(const struct decision *decision, const char *text, const char *digest,
+                         struct hutch_error *err)
+{
+    struct named_image image;
+    if (!decision->set)
+        return 0;
+    if (read_name(text, &image, err) < 0)
+        return -(int)err->code;
+    if (!digest || image.reference.digest[0])
+        return check_name(decision, &image, false, err);
+    return policy_check_image(&decision->view, image.name, image.reference.tag, digest, err);
+}
+
 int decision_opened_image(const struct decision *decision, const struct hutch_spec *spec,
                           const struct image_use *use, struct hutch_error *err)
 {
