@@ -107,6 +107,7 @@ const struct cli_verb cli_image_build = {
     .usage = "[FLAG]... DIR",
     .details = "The log goes to standard error, the image's name to standard output. Steps that\n"
                "were done before are taken from the cache, which 'hutch image prune' empties.\n"
+               "A base image that 'hutch image ls' shows is that one; others are fetched.\n"
                "\n"
                "Examples\n"
                "  hutch image build -t app:1 .\n"

@@ -97,6 +97,42 @@ END
     same "what it says" 'a b $c "d" 2' "$(cat "$WORK/out")"
 }
 
+@test "a base that only the store has is taken from there, as its name is now" {
+    needs_root
+    local layout flag
+    layout=$(busybox_image)
+    registry_start none # nobody else has it
+    export HUTCH_REGISTRIES=$WORK/registries.yml
+    printf 'docker.io:\n  mirrors: [http://%s]\n' "$REGISTRY" >"$HUTCH_REGISTRIES"
+    hutch image load --name base:1 "$layout" >/dev/null
+    printf 'FROM base:1\nRUN echo tools >/number\n' | dockerfile
+    build -t tools "$WORK/app"
+    same "exit status" 0 "$status"
+    dockerfile <<'END'
+ARG NAME=base
+FROM ${NAME}:1 AS first
+RUN echo one >/number
+FROM $NAME:1
+COPY --from=tools /number /from-tools
+COPY --from=first /number /number
+END
+    build -t app "$WORK/app"
+    same "exit status" 0 "$status"
+    plain --image app -- cat /number /from-tools
+    same "what it says" "one tools" "$(tr '\n' ' ' <"$WORK/out" | sed 's/ $//')"
+    # a name that means another image now is that one, also where nothing of the cache is used
+    hutch image tag tools base:1
+    printf 'ARG NAME\nFROM $NAME\nRUN cp /number /copy\n' | dockerfile
+    for flag in --quiet --no-cache; do
+        build $flag --build-arg NAME=base:1 -t app "$WORK/app"
+        same "exit status" 0 "$status"
+        plain --image app -- cat /copy
+        same "what it says" tools "$(cat "$WORK/out")"
+    done
+    build --build-arg NAME=base:1 -t app "$WORK/app"
+    same "steps from the cache" 1 "$(steps_from_cache)"
+}
+
 @test "a step that fails is named with its line, after its own output" {
     needs_root
     hub_start
