@@ -34,6 +34,11 @@ typedef void (*hutch_gc_fn)(void *userdata, const char *kind, const char *what);
 HUTCH_API HUTCH_MUST_CHECK int hutch_gc(bool dry_run, hutch_gc_fn on_item, void *userdata,
                                         struct hutch_error *err);
 
+/* Where hutch keeps what it has to remember: "lib" outlives a restart of the machine, "run" does
+ * not. Made when it is missing. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_state_directory(const char *kind, char *ret_path, size_t size,
+                                                     struct hutch_error *err);
+
 HUTCH_API const char *hutch_version(void);
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "hutch/error.h"
 #include "hutch/sandbox.h"
@@ -40,7 +41,8 @@ HUTCH_API void hutch_policy_hash(struct hutch_policy *policy,
                                  char ret_hash[HUTCH_POLICY_HASH_BYTES]);
 
 /* Requests with this spec, or to this sandbox, are held against this policy, as one of the tenant
- * (NULL: by the caller's uid). Both are borrowed: they must live as long. */
+ * (NULL: by the caller's uid). Both are borrowed: they must live as long. A tenant that the files
+ * do not know is refused; where there is no file at all, it is only whose the sandbox is. */
 HUTCH_API void hutch_spec_use_policy(struct hutch_spec *spec, struct hutch_policy *policy,
                                      const char *tenant);
 HUTCH_API void hutch_sandbox_use_policy(struct hutch_sandbox *sandbox, struct hutch_policy *policy,
@@ -76,6 +78,11 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_policy_show(struct hutch_policy *policy, co
                                                  struct hutch_error *err);
 /* The tenant that the caller's uid is; NULL when it is none. Borrowed until the next reload. */
 HUTCH_API const char *hutch_policy_tenant(struct hutch_policy *policy);
+/* The same of any uid; "" when it is none. */
+HUTCH_API void hutch_policy_tenant_of(struct hutch_policy *policy, uid_t uid,
+                                      char ret_tenant[HUTCH_TENANT_BYTES]);
+/* Do the files know this tenant? Where there is none, every name is as good as another. */
+HUTCH_API bool hutch_policy_knows(struct hutch_policy *policy, const char *tenant);
 /* The files, the host's own first; NULL after the last. Borrowed until the next reload. */
 HUTCH_API const char *hutch_policy_path(struct hutch_policy *policy, size_t index);
 

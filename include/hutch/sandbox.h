@@ -47,6 +47,11 @@ HUTCH_API void hutch_sandbox_free(struct hutch_sandbox *sandbox);
 HUTCH_API const char *hutch_sandbox_name(const struct hutch_sandbox *sandbox);
 /* Has it this label, "KEY" or "KEY=VALUE"? */
 HUTCH_API bool hutch_sandbox_has_label(const struct hutch_sandbox *sandbox, const char *label);
+/* The tenant whose it is; "" when it is nobody's. */
+#define HUTCH_TENANT_BYTES 72
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_tenant(const struct hutch_sandbox *sandbox,
+                                                    char ret_tenant[HUTCH_TENANT_BYTES],
+                                                    struct hutch_error *err);
 /* Was it made from an image? */
 HUTCH_API bool hutch_sandbox_has_image(const struct hutch_sandbox *sandbox);
 

@@ -64,6 +64,8 @@ extern const struct cli_verb cli_verb_doctor;
 extern const struct cli_verb cli_verb_gc;
 extern const struct cli_verb cli_verb_audit;
 extern const struct cli_verb cli_verb_usage;
+extern const struct cli_verb cli_verb_serve;
+extern const struct cli_verb cli_verb_token;
 extern const struct cli_verb cli_verb_help;
 extern const struct cli_verb cli_verb_version;
 

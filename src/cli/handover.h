@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hutch command is two programs: a small one that starts fast, and the complete one beside it
- * for what needs libraries the small one goes without. The small one hands such calls over by exec.
- */
+/* The hutch command is a small program that starts fast, and beside it the complete one for what
+ * needs libraries the small one goes without. The small one hands such calls over by exec. */
 #ifndef HUTCH_CLI_HANDOVER_H
 #define HUTCH_CLI_HANDOVER_H
 
@@ -15,6 +14,9 @@ bool cli_is_porter(int argc, char *const *argv, int *ret_status);
 bool cli_is_gateway(int argc, char *const *argv, int *ret_status);
 /* Returns 0 when this program can do the call itself; does not return when it handed it over. */
 int cli_handover(char **argv, struct hutch_error *err);
+/* The daemon is a third program, for what no other needs. Both hand its verbs over by this, which
+ * returns 0 for any other verb. */
+int cli_handover_serve(char *const *argv, struct hutch_error *err);
 /* The small program alone has this: for what shows only later. Returns when it failed. */
 int cli_handover_now(char *const *argv, struct hutch_error *err);
 

@@ -22,10 +22,8 @@ bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
     return true;
 }
 
-/* The complete program does everything itself. */
+/* The complete program does everything else itself. */
 int cli_handover(char **argv, struct hutch_error *err)
 {
-    (void)argv;
-    (void)err;
-    return 0;
+    return cli_handover_serve(argv, err);
 }

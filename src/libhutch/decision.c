@@ -21,7 +21,9 @@ int decision_begin(struct decision *decision, const char *verb, const struct hut
         return policy_view_init(&decision->view, decision->set->files, &subject, err);
     if (!asker->tenant)
         return 0;
-    return hutch_fail(err, HUTCH_E_PERMISSION, 0, "no policy has a tenant '%.80s'", asker->tenant);
+    /* without any file there are no rules for it, but what it makes is still its own */
+    decision->view = (struct policy_view){.tenant = asker->tenant};
+    return policy_set_empty(&decision->set, err);
 }
 
 void decision_done(struct decision *decision)
@@ -57,7 +59,8 @@ int decision_sign(struct decision *decision, struct hutch_error *err)
     const char *tenant = decision->view.tenant;
     if (!decision->set)
         return 0;
-    if (hutch_spec_over_text(&decision->over, "policy.hash", decision->set->hash, err) < 0)
+    if (*decision->set->hash &&
+        hutch_spec_over_text(&decision->over, "policy.hash", decision->set->hash, err) < 0)
         return -(int)err->code;
     if (tenant && hutch_spec_over_text(&decision->over, "policy.tenant", tenant, err) < 0)
         return -(int)err->code;

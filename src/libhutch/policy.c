@@ -3,6 +3,7 @@
 #include "hutch/policy.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,6 +113,30 @@ const char *hutch_policy_tenant(struct hutch_policy *policy)
     if (!policy->set || policy_view_init(&view, policy->set->files, &subject, &ignored) < 0)
         return NULL;
     return view.tenant;
+}
+
+void hutch_policy_tenant_of(struct hutch_policy *policy, uid_t uid,
+                            char ret_tenant[HUTCH_TENANT_BYTES])
+{
+    const struct policy_subject subject = {.uid = uid};
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct policy_set *set = policy_now(policy);
+    struct policy_view view;
+    memset(ret_tenant, 0, HUTCH_TENANT_BYTES);
+    if (set && policy_view_init(&view, set->files, &subject, &ignored) == 0 && view.tenant)
+        (void)snprintf(ret_tenant, HUTCH_TENANT_BYTES, "%s", view.tenant);
+    policy_set_release(set);
+}
+
+bool hutch_policy_knows(struct hutch_policy *policy, const char *tenant)
+{
+    const struct policy_subject subject = {.tenant = tenant};
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct policy_set *set = policy_now(policy);
+    struct policy_view view;
+    bool is_known = !set || policy_view_init(&view, set->files, &subject, &ignored) == 0;
+    policy_set_release(set);
+    return is_known;
 }
 
 const char *hutch_policy_path(struct hutch_policy *policy, size_t index)

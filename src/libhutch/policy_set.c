@@ -71,6 +71,16 @@ int policy_set_load(const char *path, struct policy_set **ret_set, struct hutch_
     return count;
 }
 
+int policy_set_empty(struct policy_set **ret_set, struct hutch_error *err)
+{
+    struct policy_set *made = calloc(1, sizeof(*made));
+    if (!made)
+        return hutch_fail_nomem(err);
+    atomic_init(&made->holders, 1);
+    *ret_set = made;
+    return 0;
+}
+
 struct policy_set *policy_set_hold(struct policy_set *set)
 {
     if (set)

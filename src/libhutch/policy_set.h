@@ -19,6 +19,8 @@ struct policy_set {
  * at all. */
 HUTCH_MUST_CHECK int policy_set_load(const char *path, struct policy_set **ret_set,
                                      struct hutch_error *err);
+/* One without a file: for whom there are no rules. */
+HUTCH_MUST_CHECK int policy_set_empty(struct policy_set **ret_set, struct hutch_error *err);
 struct policy_set *policy_set_hold(struct policy_set *set);
 void policy_set_release(struct policy_set *set);
 

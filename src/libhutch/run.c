@@ -12,10 +12,16 @@
 #include "libhutch/image_ready.h"
 #include "libhutch/promises.h"
 #include "util/error.h"
+#include "util/state_dir.h"
 
 const char *hutch_version(void)
 {
     return HUTCH_VERSION;
+}
+
+int hutch_state_directory(const char *kind, char *ret_path, size_t size, struct hutch_error *err)
+{
+    return state_directory(kind, ret_path, size, err);
 }
 
 int hutch_promises_check(const struct hutch_spec *spec, const struct hutch_probe *probe,

@@ -146,6 +146,19 @@ bool hutch_sandbox_has_label(const struct hutch_sandbox *sandbox, const char *la
     return found;
 }
 
+int hutch_sandbox_tenant(const struct hutch_sandbox *sandbox, char ret_tenant[HUTCH_TENANT_BYTES],
+                         struct hutch_error *err)
+{
+    struct hutch_spec *spec = NULL;
+    OR_SCRATCH(err);
+    if (sandbox_spec(sandbox, &spec, err) < 0)
+        return -(int)err->code;
+    const char *tenant = spec->policy.tenant;
+    (void)snprintf(ret_tenant, HUTCH_TENANT_BYTES, "%s", tenant ? tenant : "");
+    hutch_spec_free(spec);
+    return 0;
+}
+
 bool hutch_sandbox_has_image(const struct hutch_sandbox *sandbox)
 {
     struct hutch_spec *spec = NULL;

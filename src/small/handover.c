@@ -122,7 +122,7 @@ bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
 
 int cli_handover(char **argv, struct hutch_error *err)
 {
-    return needs_full(argv) ? cli_handover_now(argv, err) : 0;
+    return needs_full(argv) ? cli_handover_now(argv, err) : cli_handover_serve(argv, err);
 }
 
 int cli_handover_now(char *const *argv, struct hutch_error *err)

@@ -9,8 +9,8 @@
 
 #include "util/own.h"
 
-/* Where the small program is, seen from the complete one: beside it in a build tree, in bin when
- * installed. */
+/* Where the small program is, seen from the complete one and from the daemon: beside it in a build
+ * tree, in bin when installed. */
 static const char *const places[] = {"hutch", "../../bin/hutch"};
 
 /* Of the complete program's path makes the small one's, if there is one. */
@@ -34,7 +34,7 @@ bool hutch_program_self(char ret_path[PATH_MAX])
     const char *base = strrchr(ret_path, '/');
     if (base && !strcmp(base, "/hutch"))
         return true;
-    if (!base || strcmp(base, "/hutch-full") != 0)
+    if (!base || (strcmp(base, "/hutch-full") != 0 && strcmp(base, "/hutch-serve") != 0))
         return false;
     prefer_small(ret_path);
     return true;
@@ -66,7 +66,9 @@ const char *hutch_program_complete(char buffer[PATH_MAX])
     if (base && !strcmp(base, "/hutch-full"))
         return "/proc/self/exe";
     if (!program || *program != '/')
-        program = base && !strcmp(base, "/hutch") ? self : HUTCH_BINDIR "/hutch";
+        program = base && (!strcmp(base, "/hutch") || !strcmp(base, "/hutch-serve"))
+                      ? self
+                      : HUTCH_BINDIR "/hutch";
     int directory = (int)(strrchr(program, '/') - program);
     for (size_t i = 0; i < HUTCH_COUNT(beside); i++) {
         int written = snprintf(buffer, PATH_MAX, "%.*s/%s", directory, program, beside[i]);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every area's routes. A path belongs to one table; of two rows that fit, the one with fewer
+ * parameters is meant, whatever their order. */
+#include "server/routes.h"
+
+#include <stddef.h>
+
+const struct api_route *const api_tables[] = {
+    NULL,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One table per area; routes.c puts them together. */
+#ifndef HUTCH_SERVER_ROUTES_H
+#define HUTCH_SERVER_ROUTES_H
+
+#include "server/api.h"
+
+extern const struct api_route routes_of_sandboxes[];
+extern const struct api_route routes_of_streams[];
+extern const struct api_route routes_of_host[];
+
+#endif
