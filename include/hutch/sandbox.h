@@ -101,11 +101,17 @@ struct hutch_exec_options {
     int resize_fd;   /* readable when that size has changed */
     int signal_fd;   /* a signalfd: what it brings is sent to the command's process group */
     bool capture;    /* keep output in the result, up to the sandbox's limits.output */
+    uint16_t unused; /* here the first version ended */
+    uint16_t rows;   /* hutch_sandbox_spawn(): a terminal of this size, which lives as long as the
+                        command; 0: none */
+    uint16_t columns;
+    bool keeps_stdin; /* hutch_sandbox_spawn(): what it reads is written by hutch_sandbox_input() */
 };
 
-#define HUTCH_EXEC_OPTIONS_INIT                                                                  \
-    {                                                                                            \
-        sizeof(struct hutch_exec_options), NULL, NULL, NULL, 0, -1, -1, -1, -1, -1, -1, -1, true \
+#define HUTCH_EXEC_OPTIONS_INIT                                                                   \
+    {                                                                                             \
+        sizeof(struct hutch_exec_options), NULL, NULL, NULL, 0, -1, -1, -1, -1, -1, -1, -1, true, \
+            0, 0, 0, false                                                                        \
     }
 
 /* Runs a command in the sandbox and waits for its end. It ends when the caller does. */
@@ -114,7 +120,8 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_exec(struct hutch_sandbox *sandbox,
                                                   const struct hutch_exec_options *options,
                                                   struct hutch_result **ret_result,
                                                   struct hutch_error *err);
-/* Starts a command that goes on by itself; its output is recorded under the id. */
+/* Starts a command that goes on by itself; its output is recorded under the id. stdin_fd has to be
+ * a pipe; the other descriptors are not for it. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_spawn(struct hutch_sandbox *sandbox, size_t argc,
                                                    const char *const *argv,
                                                    const struct hutch_exec_options *options,
@@ -122,6 +129,37 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_spawn(struct hutch_sandbox *sandbox
 /* Sends a signal to the process group of a command; SIGKILL goes to everything it has started. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_signal(struct hutch_sandbox *sandbox, const char *id,
                                                     int number, struct hutch_error *err);
+
+/* Writes to a recorded command that has a terminal or was started with keeps_stdin. Waits while it
+ * does not read, until cancel_fd (-1: none) becomes readable. Ignore SIGPIPE. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_input(struct hutch_sandbox *sandbox, const char *id,
+                                                   const void *data, size_t length, int cancel_fd,
+                                                   struct hutch_error *err);
+/* It reads its end when it has read all of it; by a terminal, as when ^D is typed. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_end_input(struct hutch_sandbox *sandbox,
+                                                       const char *id, struct hutch_error *err);
+/* The size of its terminal. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_resize(struct hutch_sandbox *sandbox, const char *id,
+                                                    uint16_t rows, uint16_t columns,
+                                                    struct hutch_error *err);
+
+/* A recorded command, also one that has ended. */
+struct hutch_session {
+    const char *id;
+    const char *state; /* "starting", "running" or "ended" */
+    bool has_terminal;
+    bool reads_input;        /* it can be written to as long as it runs */
+    uint64_t started_us;     /* since 1970; 0: not known */
+    const char *const *argv; /* NULL-terminated; empty where it is not told: an audit that keeps no
+                              * command lines, a keeper of an older version */
+    const struct hutch_result *result; /* of one that has ended. Its output is in the log */
+};
+typedef int (*hutch_session_fn)(void *userdata, const struct hutch_session *session);
+/* Those whose logs there still are, the oldest first; or the one with this id. Works in every state
+ * of the sandbox. Anything but 0 ends the listing. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_sessions(struct hutch_sandbox *sandbox, const char *id,
+                                                      hutch_session_fn on_session, void *userdata,
+                                                      struct hutch_error *err);
 
 struct hutch_process {
     const char *session; /* id of the command it belongs to; NULL: of none that is known */
@@ -153,11 +191,12 @@ struct hutch_log_options {
     unsigned streams;    /* 1: standard output, 2: standard error, 3: both */
     bool follow;         /* until the command has ended */
     int cancel_fd;       /* when it becomes readable, following ends */
+    uint64_t quiet_ms;   /* while following: an empty piece after so long without one; 0: none */
 };
 
-#define HUTCH_LOG_OPTIONS_INIT                                                 \
-    {                                                                          \
-        sizeof(struct hutch_log_options), NULL, 0, UINT64_MAX, 0, 3, false, -1 \
+#define HUTCH_LOG_OPTIONS_INIT                                                    \
+    {                                                                             \
+        sizeof(struct hutch_log_options), NULL, 0, UINT64_MAX, 0, 3, false, -1, 0 \
     }
 
 struct hutch_log_piece {
@@ -179,6 +218,12 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_logs(struct hutch_sandbox *sandbox,
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_wait(struct hutch_sandbox *sandbox, const char *id,
                                                   struct hutch_result **ret_result,
                                                   struct hutch_error *err);
+
+/* The same, until cancel_fd becomes readable: then there is no result (NULL), and no failure. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_wait_or_cancel(struct hutch_sandbox *sandbox,
+                                                            const char *id, int cancel_fd,
+                                                            struct hutch_result **ret_result,
+                                                            struct hutch_error *err);
 
 /* ---- files ---- */
 

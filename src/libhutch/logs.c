@@ -15,6 +15,7 @@
 #include "backend/native/client.h"
 #include "backend/native/copy.h"
 #include "backend/native/derive.h"
+#include "backend/native/keeper.h"
 #include "backend/native/lifecycle.h"
 #include "backend/native/question.h"
 #include "backend/native/sandbox.h"
@@ -23,6 +24,7 @@
 #include "core/spec.h"
 #include "hutch/hutch.h"
 #include "libhutch/promises.h"
+#include "libhutch/recorded.h"
 #include "libhutch/scratch.h"
 #include "store/log.h"
 #include "util/fs.h"
@@ -55,6 +57,21 @@ static int place_reader(struct log_reader *reader, const struct hutch_log_option
     return 0;
 }
 
+/* How long nothing has come, and when that is to be told. */
+struct quiet {
+    uint64_t since_us;
+    uint64_t most_us; /* 0: it is not told */
+};
+
+static bool is_too_quiet(struct quiet *quiet)
+{
+    uint64_t now = now_us();
+    if (!quiet->most_us || now - quiet->since_us < quiet->most_us)
+        return false;
+    quiet->since_us = now;
+    return true;
+}
+
 /* Waits for more. False when the caller wants no more, nobody is left to write any, or the command
  * has ended: what it leaves behind may go on writing, but is not waited for. */
 static bool await_more(const struct hutch_sandbox *sandbox, int dir, struct log_reader *reader,
@@ -77,6 +94,8 @@ static int read_log(const struct hutch_sandbox *sandbox, int dir, struct log_rea
                     struct hutch_error *err)
 {
     bool was_held = true;
+    struct quiet quiet = {now_us(), options->quiet_ms * 1000};
+    static const struct hutch_log_piece nothing = {.stream = HUTCH_STDOUT, .data = ""};
     for (;;) {
         struct log_chunk chunk;
         int state = log_reader_next(reader, options->streams, &chunk, err);
@@ -85,8 +104,13 @@ static int read_log(const struct hutch_sandbox *sandbox, int dir, struct log_rea
         if (state == LOG_NOTHING &&
             (!options->follow || !await_more(sandbox, dir, reader, options, &was_held)))
             return 0;
-        if (state == LOG_NOTHING)
+        if (state == LOG_NOTHING) {
+            int told = is_too_quiet(&quiet) ? on_piece(userdata, &nothing) : 0;
+            if (told != 0)
+                return told;
             continue;
+        }
+        quiet.since_us = now_us();
         struct hutch_log_piece piece = {.stream = chunk.stream == LOG_STDERR ? HUTCH_STDERR
                                                                              : HUTCH_STDOUT,
                                         .offset = chunk.offset,
@@ -107,12 +131,16 @@ static int read_log(const struct hutch_sandbox *sandbox, int dir, struct log_rea
 int hutch_sandbox_logs(struct hutch_sandbox *sandbox, const struct hutch_log_options *options,
                        hutch_log_fn on_piece, void *userdata, struct hutch_error *err)
 {
+    struct hutch_log_options known = HUTCH_LOG_OPTIONS_INIT;
     struct log_reader *reader = NULL;
     OR_SCRATCH(err);
-    if (options->size != sizeof(*options))
+    if (options->size < offsetof(struct hutch_log_options, quiet_ms) ||
+        options->size > sizeof(known))
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "hutch_log_options has size %zu; start from HUTCH_LOG_OPTIONS_INIT",
                           options->size);
+    memcpy(&known, options, options->size);
+    options = &known;
     hutch_autofd int dir = open_log(sandbox, options->exec_id, err);
     if (dir < 0)
         return dir;
@@ -127,8 +155,8 @@ int hutch_sandbox_logs(struct hutch_sandbox *sandbox, const struct hutch_log_opt
 }
 
 /* How it ended, as its keeper wrote it down. */
-static int read_result(const struct hutch_sandbox *sandbox, const char *id,
-                       struct wire_message *ret_message, struct hutch_error *err)
+int recorded_result(const struct hutch_sandbox *sandbox, const char *id,
+                    struct wire_message *ret_message, struct hutch_error *err)
 {
     char text[4096];
     static const struct wire_message empty = WIRE_MESSAGE_INIT;
@@ -146,20 +174,55 @@ static int read_result(const struct hutch_sandbox *sandbox, const char *id,
     return 0;
 }
 
-int hutch_sandbox_wait(struct hutch_sandbox *sandbox, const char *id,
-                       struct hutch_result **ret_result, struct hutch_error *err)
+/* A keeper says when a command has ended, and nothing before: whoever does not wait that long has
+ * to give the connection up. False when the caller wants no more. */
+static bool await_end(struct hutch_sandbox *sandbox, const struct wire_message *request,
+                      int cancel_fd, struct hutch_error *err)
+{
+    sandbox_forget_stale(sandbox);
+    if (sandbox_owes(sandbox))
+        hutch_fd_close(&sandbox->socket);
+    if (sandbox_connect(sandbox, true, err) < 0 || wire_send(sandbox->socket, request, err) < 0)
+        return true; /* what there is to be known is written down */
+    struct pollfd fds[2] = {{sandbox->socket, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        ;
+    if (fds[0].revents)
+        return true;
+    hutch_fd_close(&sandbox->socket);
+    return false;
+}
+
+int hutch_sandbox_wait_or_cancel(struct hutch_sandbox *sandbox, const char *id, int cancel_fd,
+                                 struct hutch_result **ret_result, struct hutch_error *err)
 {
     struct wire_message request = WIRE_MESSAGE_INIT, answer;
     OR_SCRATCH(err);
     wire_begin(&request, "wait");
     wire_add(&request, "id", id);
-    int status = sandbox_ask(sandbox, &request, &answer, err);
+    bool ended = await_end(sandbox, &request, cancel_fd, err);
     hutch_buf_done(&request.text);
+    *ret_result = NULL;
+    if (!ended)
+        return 0;
+    int status = sandbox->socket < 0 ? -1 : wire_receive(sandbox->socket, &answer, err);
     if (status < 0)
-        status = read_result(sandbox, id, &answer, err);
+        hutch_fd_close(&sandbox->socket);
+    if (status == 0 && wire_check(&answer, err) < 0) {
+        wire_done(&answer);
+        status = -1;
+    }
+    if (status < 0)
+        status = recorded_result(sandbox, id, &answer, err);
     if (status < 0)
         return status;
     status = sandbox_result(&answer, ret_result, err);
     wire_done(&answer);
     return status;
+}
+
+int hutch_sandbox_wait(struct hutch_sandbox *sandbox, const char *id,
+                       struct hutch_result **ret_result, struct hutch_error *err)
+{
+    return hutch_sandbox_wait_or_cancel(sandbox, id, HUTCH_NO_FD, ret_result, err);
 }

@@ -254,6 +254,10 @@ int hutch_sandbox_exec(struct hutch_sandbox *sandbox, size_t argc, const char *c
     if (!options || check_options(options, err) < 0 ||
         decision_of_command(sandbox, &options, &defaults, err) < 0)
         return -(int)err->code;
+    if (options->rows || options->keeps_stdin)
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "rows and keeps_stdin are for commands that hutch_sandbox_spawn() "
+                          "starts; use terminal_fd and stdin_fd");
     return client_exec(sandbox, argc, argv, options, ret_result, err);
 }
 

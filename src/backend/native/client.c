@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/native/call.h"
@@ -196,9 +197,12 @@ static void describe(struct wire_message *request, size_t argc, const char *cons
         wire_add_number(request, "timeout_ms", options->timeout_ms);
     if (record)
         wire_add_number(request, "record", 1);
-    if (options->terminal_fd >= 0) {
+    if (options->terminal_fd >= 0 || options->rows) {
         struct winsize size = {.ws_row = 24, .ws_col = 80};
-        (void)ioctl(options->terminal_fd, TIOCGWINSZ, &size);
+        if (options->rows)
+            size = (struct winsize){.ws_row = options->rows, .ws_col = options->columns};
+        else
+            (void)ioctl(options->terminal_fd, TIOCGWINSZ, &size);
         wire_add_number(request, "terminal", 1);
         wire_add_number(request, "rows", size.ws_row);
         wire_add_number(request, "columns", size.ws_col);
@@ -437,7 +441,18 @@ int client_spawn(struct hutch_sandbox *sandbox, size_t argc, const char *const *
                  const struct hutch_exec_options *options, char *ret_id, struct hutch_error *err)
 {
     struct wire_message request = WIRE_MESSAGE_INIT, answer;
+    struct stat info;
+    bool is_pipe =
+        options->stdin_fd >= 0 && fstat(options->stdin_fd, &info) == 0 && S_ISFIFO(info.st_mode);
+    if (options->stdin_fd >= 0 && (!is_pipe || options->rows || options->keeps_stdin))
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "a recorded command reads from a pipe of the caller's, from a terminal "
+                          "or from what it is sent later: from one of them");
     describe(&request, argc, argv, options, true);
+    if (options->keeps_stdin)
+        wire_add_number(&request, "keeps_stdin", 1);
+    if (is_pipe)
+        wire_add_fd(&request, options->stdin_fd);
     int status = sandbox_ask(sandbox, &request, &answer, err);
     hutch_buf_done(&request.text);
     if (status < 0)

@@ -376,7 +376,7 @@ static const struct {
     {"processes", ask_processes, true, false}, {"update", ask_update, false, false},
     {"layer", ask_layer, true, true},          {"ping", ask_ping, true, true},
     {"hold", ask_hold, false, false},          {"user", ask_user, true, false},
-    {"claim", ask_claim, false, false},
+    {"claim", ask_claim, false, false},        {"input", ask_input, false, false},
 };
 
 void client_serve(struct warden *warden, struct client *client)

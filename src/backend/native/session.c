@@ -32,6 +32,7 @@ void session_free(struct session *session)
     hutch_strlist_done(&session->command);
     hutch_fd_close(&session->pipes[0]);
     hutch_fd_close(&session->pipes[1]);
+    hutch_fd_close(&session->input);
     redactor_done(&session->redactors[0]);
     redactor_done(&session->redactors[1]);
     log_writer_close(session->log);
@@ -47,7 +48,7 @@ struct session *session_new(struct warden *warden, struct hutch_error *err)
         (void)hutch_fail_nomem(err);
         return NULL;
     }
-    session->pipes[0] = session->pipes[1] = session->directory = HUTCH_NO_FD;
+    session->pipes[0] = session->pipes[1] = session->directory = session->input = HUTCH_NO_FD;
     session->deadline_us = WARDEN_NEVER;
     session->asked_us = now_us();
     if (keeper_make_id(id, err) < 0) {
@@ -269,6 +270,7 @@ void session_exited(struct warden *warden, struct session *session, int status)
     session->status = status;
     session->ended_us = now_us();
     warden->idle_since_us = session->ended_us;
+    hutch_fd_close(&session->input);
     if (session->is_recorded)
         drain(warden, session);
     session_describe_end(warden, session, &message);

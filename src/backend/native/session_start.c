@@ -48,12 +48,12 @@ static int make_log(struct warden *warden, struct session *session, struct hutch
     return open_log(warden, session, place, err);
 }
 
-/* A recorded command reads nothing and writes into pipes that end here. */
-static int make_recorded_stdio(struct session *session, int *fds, struct hutch_error *err)
+/* A recorded command writes into pipes that end here. */
+static int make_recorded_stdio(struct session *session, struct wire_message *request, int *fds,
+                               struct hutch_error *err)
 {
-    fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fds[0] < 0)
-        return hutch_fail_errno(err, errno, "open '/dev/null'");
+    if (session_make_input(session, request, &fds[0], err) < 0)
+        return -(int)err->code;
     for (size_t i = 0; i < 2; i++) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) < 0)
@@ -166,8 +166,11 @@ static int prepare(struct warden *warden, struct wire_message *request, struct s
     int status = fill_order(warden, request, session, order, &environment, err);
     if (status == 0 && wire_number(request, "record", 0)) {
         status = make_log(warden, session, err);
+        session->has_terminal = order->terminal;
         if (status == 0 && !order->terminal)
-            status = make_recorded_stdio(session, order->fds, err);
+            status = make_recorded_stdio(session, request, order->fds, err);
+        if (status == 0)
+            session_record_start(warden, session);
     } else if (status == 0 && !order->terminal) {
         for (size_t i = 0; i < 3; i++)
             order->fds[i] = wire_take_fd(request, i);
@@ -282,7 +285,7 @@ int session_start_main(struct warden *warden, struct hutch_error *err)
     if (status == 0)
         status = open_log(warden, session, "log", err);
     if (status == 0)
-        status = make_recorded_stdio(session, order.fds, err);
+        status = make_recorded_stdio(session, &request, order.fds, err);
     if (status == 0)
         status = launch(warden, session, &order, err);
     for (size_t i = 0; i < 3; i++)

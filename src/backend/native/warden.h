@@ -47,6 +47,8 @@ struct session {
     bool was_struck;            /* they were told to refuse and to kill */
     bool is_recorded;
     int pipes[2]; /* of a recorded one: our ends, or the terminal's master and none */
+    int input;    /* of a recorded one that is given input: see session_record.c; negative: none */
+    bool has_terminal;
     struct log_writer *log;
     struct redactor redactors[2]; /* of a recorded one, where values are not to get into its log */
     int directory;                /* of a recorded one: its log and how it ended */
@@ -171,6 +173,14 @@ void session_is_in_groups(struct warden *warden, struct session *session);
 bool session_leave_groups(struct warden *warden, struct session *session);
 uint64_t spare_groups_look(struct warden *warden, uint64_t now); /* when to look again */
 void spare_groups_drop(struct warden *warden);
+
+/* session_record.c. What a recorded command was started as, beside its log. */
+void session_record_start(const struct warden *warden, const struct session *session);
+/* Where it reads from: the request's pipe, one of which we keep the other end, or nothing. */
+int session_make_input(struct session *session, struct wire_message *request, int *ret_fd,
+                       struct hutch_error *err);
+int ask_input(struct warden *warden, struct client *client, struct wire_message *request,
+              struct hutch_error *err);
 
 /* session.c */
 struct session *session_new(struct warden *warden, struct hutch_error *err);
