@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * exec_loop: run one command many times in sandboxes that are there, through the C API, and say how
- * long each took.
+ * exec_loop: run one command many times in sandboxes that are there, or each time in a new one,
+ * through the C API, and say how long each took.
  *
  * Theory of operation. -j threads share the runs; each has a handle of its own, opened before the
  * clock starts, on one of the sandboxes that are named, in turn. A run's time is the monotonic
  * clock around hutch_sandbox_exec() with its default options (so output is kept), and the release
- * of its result. A run that failed, or whose command did not exit with 0, is counted and has no
- * time. The answer has the form of measure's.
+ * of its result. With -r nothing is named: it is the clock around hutch_run() on that root. A run
+ * that failed, or whose command did not exit with 0, is counted and has no time. The answer has the
+ * form of measure's.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -25,6 +26,7 @@ enum { MAX_THREADS = 64, MAX_RUNS = 1000000 };
 
 struct loop {
     struct hutch_sandbox *sandbox;
+    struct hutch_spec *spec; /* of a run, where there is no sandbox */
     const char *const *argv;
     size_t argc;
     long runs;
@@ -47,13 +49,21 @@ static _Noreturn void die(const char *what, const char *why)
     exit(125);
 }
 
+static int carry_out(struct loop *loop, struct hutch_result **ret_result, struct hutch_error *err)
+{
+    struct hutch_exec_options in_sandbox = HUTCH_EXEC_OPTIONS_INIT;
+    struct hutch_run_options in_new = HUTCH_RUN_OPTIONS_INIT;
+    if (loop->spec)
+        return hutch_run(loop->spec, &in_new, ret_result, err);
+    return hutch_sandbox_exec(loop->sandbox, loop->argc, loop->argv, &in_sandbox, ret_result, err);
+}
+
 static void run_once(struct loop *loop)
 {
-    struct hutch_exec_options options = HUTCH_EXEC_OPTIONS_INIT;
     struct hutch_result *result = NULL;
     struct hutch_error err = HUTCH_ERROR_INIT;
     uint64_t begin = now_ns();
-    int status = hutch_sandbox_exec(loop->sandbox, loop->argc, loop->argv, &options, &result, &err);
+    int status = carry_out(loop, &result, &err);
     bool well = status == 0 && result->ok;
     hutch_result_free(result);
     uint64_t took = now_ns() - begin;
@@ -96,11 +106,24 @@ static long number(const char *text, long high)
     return v;
 }
 
-static struct loop open_loop(const char *name, long runs, size_t argc, char **argv)
+static void open_spec(struct loop *loop, const char *root)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    if (hutch_spec_new(&loop->spec, &err) < 0 ||
+        hutch_spec_set(loop->spec, "rootfs", root, &err) < 0 ||
+        hutch_spec_set_command(loop->spec, loop->argc, loop->argv, &err) < 0)
+        die(root, err.msg);
+}
+
+/* name: of a sandbox; NULL: a new one on `root` each time. */
+static struct loop open_loop(const char *name, const char *root, long runs, size_t argc,
+                             char **argv)
 {
     struct loop loop = {.argc = argc, .argv = (const char *const *)argv, .runs = runs};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    if (hutch_sandbox_open(name, &loop.sandbox, &err) < 0)
+    if (!name)
+        open_spec(&loop, root);
+    else if (hutch_sandbox_open(name, &loop.sandbox, &err) < 0)
         die(name, err.msg);
     loop.sample_ns = calloc((size_t)runs, sizeof(uint64_t));
     if (!loop.sample_ns)
@@ -115,22 +138,26 @@ int main(int argc, char **argv)
     struct loop loops[MAX_THREADS];
     pthread_t threads[MAX_THREADS];
     long runs = 1000, count = 1, failed = 0;
-    for (int c; (c = getopt(argc, argv, "+n:j:")) != -1;) {
+    const char *root = NULL;
+    for (int c; (c = getopt(argc, argv, "+n:j:r:")) != -1;) {
         if (c == 'n')
             runs = number(optarg, MAX_RUNS);
         else if (c == 'j')
             count = number(optarg, MAX_THREADS);
+        else if (c == 'r')
+            root = optarg;
         else
             return 125;
     }
     int names = optind, end = names;
-    while (end < argc && strcmp(argv[end], "--") != 0)
+    while (end < argc && !root && strcmp(argv[end], "--") != 0)
         end++;
-    if (end == names || end + 1 >= argc)
-        die("usage", "exec_loop [-n RUNS] [-j THREADS] NAME... -- CMD ARG...");
+    int command = root ? names : end + 1;
+    if ((end == names) != (root != NULL) || command >= argc)
+        die("usage", "exec_loop [-n RUNS] [-j THREADS] NAME...|-r ROOT -- CMD ARG...");
     for (long i = 0; i < count; i++)
-        loops[i] = open_loop(argv[names + i % (end - names)], (runs + count - 1) / count,
-                             (size_t)(argc - end - 1), argv + end + 1);
+        loops[i] = open_loop(root ? NULL : argv[names + i % (end - names)], root,
+                             (runs + count - 1) / count, (size_t)(argc - command), argv + command);
     uint64_t begin = now_ns();
     for (long i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, run_all, &loops[i]) != 0)
@@ -141,6 +168,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < count; i++) {
         failed += loops[i].failed;
         hutch_sandbox_free(loops[i].sandbox);
+        hutch_spec_free(loops[i].spec);
         free(loops[i].sample_ns);
     }
     return failed > 0;
