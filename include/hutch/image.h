@@ -59,7 +59,7 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_image_logout(const char *registry, struct h
 struct hutch_image_info {
     const char *reference; /* the whole name */
     const char *name;      /* as short as people write it */
-    const char *digest;    /* of its manifest */
+    const char *digest;    /* of its manifest; "sha256:" where the name is damaged */
     const char *platform;
     const char *created; /* may be NULL */
     uint64_t bytes;      /* of its layers as they travel */

@@ -160,7 +160,8 @@ static int drop_name(void *context, const struct image_reference *reference, con
     (void)snprintf(path, sizeof(path), "images/%s", IMAGE_DIGEST_HEX(digest));
     if (prune->options->only && strcmp(prune->options->only, digest) != 0)
         return 0;
-    if (faccessat(prune->store->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (image_digest_is_valid(digest) &&
+        faccessat(prune->store->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
         !hutch_strlist_has(&prune->live.dead_records, path))
         return 0;
     image_reference_format(reference, text);

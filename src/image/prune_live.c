@@ -52,17 +52,34 @@ int live_list(const struct image_store *store, const char *path, struct hutch_st
 }
 
 struct collecting {
+    const struct store_prune_options *options;
     struct live *live;
     struct hutch_error *err;
     int status;
 };
 
+/* It may have named any of them: none can be told to have no name. */
+static int fail_damaged(const struct image_reference *reference, struct hutch_error *err)
+{
+    char text[IMAGE_REFERENCE_BYTES];
+    image_reference_format_short(reference, text);
+    return hutch_fail(
+        err, HUTCH_E_INVALID, 0,
+        "the name '%.200s' is damaged, and which image it had is not known; pull that "
+        "again, or give the name up with 'hutch image rm %.200s'",
+        text, text);
+}
+
 static int add_named(void *context, const struct image_reference *reference, const char *digest,
                      uint64_t changed_us)
 {
     struct collecting *collecting = context;
-    (void)reference;
     (void)changed_us;
+    if (!image_digest_is_valid(digest)) {
+        collecting->status =
+            collecting->options->only ? 0 : fail_damaged(reference, collecting->err);
+        return collecting->status;
+    }
     collecting->status = hutch_strlist_add(&collecting->live->digests, digest, collecting->err);
     return collecting->status;
 }
@@ -152,7 +169,7 @@ int live_find(const struct image_store *store, const struct store_prune_options 
               struct live *live, struct hutch_error *err)
 {
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist records = {0};
-    struct collecting collecting = {.live = live, .err = err};
+    struct collecting collecting = {.options = options, .live = live, .err = err};
     int r = options->takes_names ? 0 : store_references(store, add_named, &collecting, err);
     if (r >= 0)
         r = collecting.status;

@@ -81,7 +81,9 @@ int store_set_reference(const struct image_store *store, const struct image_refe
 /* HUTCH_E_NOT_FOUND when there is no such name. */
 int store_remove_reference(const struct image_store *store, const struct image_reference *reference,
                            struct hutch_error *err) HUTCH_MUST_CHECK;
-/* Every name with the digest it has, in the order of names. Anything but 0 ends it. */
+/* Every name with the digest it has, in the order of names. Anything but 0 ends it. The digest of a
+ * name whose file is damaged is none. */
+#define STORE_NO_DIGEST "sha256:"
 typedef int store_reference_fn(void *context, const struct image_reference *reference,
                                const char *digest, uint64_t changed_us);
 int store_references(const struct image_store *store, store_reference_fn *on_reference,

@@ -116,6 +116,21 @@ static bool split(const char *path, struct image_reference *ret_reference)
     return true;
 }
 
+/* One damaged file keeps nobody from the others. */
+static int read_digest(const struct image_store *store, const char *path,
+                       char ret_digest[IMAGE_DIGEST_BYTES], struct hutch_error *err)
+{
+    struct hutch_error problem = HUTCH_ERROR_INIT;
+    int r = store_read_reference(store, path, ret_digest, &problem);
+    if (r == -HUTCH_E_INVALID) {
+        (void)snprintf(ret_digest, IMAGE_DIGEST_BYTES, STORE_NO_DIGEST);
+        return 0;
+    }
+    if (r < 0 && err)
+        *err = problem;
+    return r;
+}
+
 static int add_name(const struct image_store *store, struct names *names, const char *path,
                     struct hutch_error *err)
 {
@@ -123,7 +138,7 @@ static int add_name(const struct image_store *store, struct names *names, const 
     struct stat info;
     if (!split(path + strlen("refs/"), &name.reference))
         return 0;
-    int r = store_read_reference(store, path, name.digest, err);
+    int r = read_digest(store, path, name.digest, err);
     if (r < 0 || fstatat(store->dir, path, &info, AT_SYMLINK_NOFOLLOW) < 0)
         return r == -HUTCH_E_NOT_FOUND ? 0 : r; /* taken away meanwhile */
     image_reference_format(&name.reference, name.text);

@@ -34,6 +34,18 @@ image() { # VERB...: $status, $WORK/out, $WORK/said
     hutch image "$@" >"$WORK/out" 2>"$WORK/said" || status=$?
 }
 
+# A removed sandbox's keeper holds its image to its own end, which comes a moment after the answer.
+prune_all() {
+    local try
+    for try in {1..50}; do
+        image prune --all
+        [ "$(held)" != "0 0 0 0 0 0" ] || return 0
+        sleep 0.1
+    done
+    echo "after $try tries: $(held)" >&2
+    return 1
+}
+
 names() { hutch image ls -q | tr '\n' ' ' | sed 's/ $//'; }
 digest_of() { hutch image inspect "$1" | jq -r .digest; }
 # How much of each kind the store holds.
@@ -146,8 +158,7 @@ held() {
     hutch start box
     same which a "$(hutch exec box -- cat /etc/which)"
     hutch rm -f box
-    hutch image prune >/dev/null
-    same "gone" "0 0 0 0 0 0" "$(held)"
+    prune_all
 }
 
 @test "prune removes what no name leads to and every leftover, and tells it" {
@@ -175,9 +186,8 @@ held() {
     same names "a:latest" "$(names)"
     grep -q '^removed name docker.io/library/b:latest$' "$WORK/out"
     hutch rm -f box
-    image prune --all
+    prune_all
     same names "" "$(names)"
-    same "no image" "0 0 0 0 0 0" "$(held)"
 }
 
 @test "a damaged record or layer is said in one sentence, and can be made again" {
@@ -196,6 +206,39 @@ held() {
     import_again a
     plain --image a -- cat /etc/which
     same which a "$(cat "$WORK/out")"
+}
+
+@test "a damaged name keeps nobody from the others: it is listed, named by prune, removed or made again" {
+    local file text
+    import a && import b
+    file=$HUTCH_HOME/lib/images/refs/docker.io/library/a/:latest
+    for text in '' 'sha256:12' "$(printf '%0200d' 0)"; do
+        printf '%s' "$text" >"$file"
+        same "what ls shows" "a:latest damaged b:latest linux/amd64" "$(hutch image ls --json | jq -r '[.images[] | .name, .platform] | join(" ")')"
+        image ls
+        same "exit status" 0 "$status"
+        plain --pull never --image a -- true
+        refused 125 "damaged; pull the image again"
+        plain --image b -- cat /etc/which
+        same which b "$(cat "$WORK/out")"
+        image inspect b
+        same "exit status" 0 "$status"
+        # it may have been the only name of anything
+        image prune
+        refused 125 "'a:latest' is damaged.*hutch image rm a:latest"
+        same "all there" "2 2 2 6 0 0" "$(held)"
+    done
+    image rm b
+    same "exit status" 0 "$status"
+    same "content of b" 1 "$(find "$HUTCH_HOME/lib/images/layers" -mindepth 1 -maxdepth 1 | wc -l)"
+    import_again a
+    plain --image a -- cat /etc/which
+    same which a "$(cat "$WORK/out")"
+    echo x >"$file"
+    image rm a
+    same "exit status" 0 "$status"
+    image prune
+    same "no image" "0 0 0 0 0 0" "$(held)"
 }
 
 as_owner() {
