@@ -149,6 +149,10 @@ void api_problem(struct api_call *call, int status, const char *code, const char
  * length: HTTP_LENGTH_UNKNOWN, or what will come. */
 HUTCH_MUST_CHECK int api_stream(struct api_call *call, int status, const char *type,
                                 uint64_t length, int *ret_fd);
+/* Of a stream: the handler returns, and the call goes on until api_let_go(), which any thread calls
+ * once; what is borrowed from it lives as long. */
+void api_keep(struct api_call *call);
+void api_let_go(struct api_call *call);
 /* It cannot go on: the client is to know. */
 void api_cut(struct api_call *call);
 /* Readable when the client is gone: a cancel_fd. */

@@ -68,6 +68,10 @@ void call_finish(struct api_call *call)
 {
     if (call->answer == CALL_TAKEN)
         return;
+    if (call->is_kept) {
+        call->is_kept = false;
+        return;
+    }
     if (call->answer == CALL_UNANSWERED)
         api_problem(call, 500, "internal", "the request was not answered, which is a bug in hutch");
     if (call->answer == CALL_ANSWERED)
@@ -111,6 +115,16 @@ static void handle(struct api_call *call)
         return;
     call->route->handle(call);
     idempotency_end(call->server->idempotency, call);
+}
+
+void api_keep(struct api_call *call)
+{
+    call->is_kept = true;
+}
+
+void api_let_go(struct api_call *call)
+{
+    http_post(call->server->http, finish_in_loop, call);
 }
 
 static void handle_in_worker(void *argument)

@@ -56,6 +56,7 @@ struct api_call {
     size_t header_count;
     int stream_fd; /* the writing end */
     bool is_cut;
+    bool is_kept; /* of its handler and whoever has it else, both have yet to come back */
 
     uint64_t started_us;
     unsigned turn;                 /* enum admission_line, while it has a turn */
