@@ -27,6 +27,8 @@ import peers as peer_list
 import pull
 import report
 import report_living
+import report_serve
+import serve
 from world import Unavailable, World, check, end_process, find_program, reason_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -57,16 +59,24 @@ class Effort:
     pull_rounds: int
     egress_bytes: int
     egress_rounds: int
+    serve_rounds: int
+    serve_seconds: int
+    serve_runs: int
+    serve_execs: int
+    serve_creates: int
+    docker_execs: int
 
 
 FULL = Effort(rounds=30, parallel_rounds=3, parallel_runs=500, alive=(0, 100, 300), alive_rounds=10,
               stream_bytes=2 << 30, stream_rounds=5, api_rounds=10, api_runs=500, fork_rounds=10, fork_bytes=1 << 30,
               fork_files=10000, copy_rounds=5, copy_bytes=1 << 30, copy_files=10000, many=(10, 100, 1000),
-              many_rounds=10, pull_bytes=200_000_000, pull_rounds=5, egress_bytes=2 << 30, egress_rounds=5)
+              many_rounds=10, pull_bytes=200_000_000, pull_rounds=5, egress_bytes=2 << 30, egress_rounds=5, serve_rounds=5, serve_seconds=4,
+              serve_runs=400, serve_execs=3200, serve_creates=100, docker_execs=160)
 QUICK = Effort(rounds=4, parallel_rounds=1, parallel_runs=100, alive=(0, 20), alive_rounds=2,
                stream_bytes=256 << 20, stream_rounds=2, api_rounds=2, api_runs=200, fork_rounds=2,
                fork_bytes=128 << 20, fork_files=1000, copy_rounds=1, copy_bytes=128 << 20, copy_files=1000,
-               many=(10, 200), many_rounds=2, pull_bytes=200_000_000, pull_rounds=2, egress_bytes=512 << 20, egress_rounds=2)
+               many=(10, 200), many_rounds=2, pull_bytes=200_000_000, pull_rounds=2, egress_bytes=512 << 20, egress_rounds=2,
+               serve_rounds=2, serve_seconds=1, serve_runs=100, serve_execs=640, serve_creates=30, docker_execs=32)
 
 
 class Series:
@@ -326,6 +336,9 @@ SECTIONS = {
     "cycle": Section(set(), lambda b: living.measure_cycle(b.measure, b.boxes, b.effort)),
     "fork": Section(set(), lambda b: living.measure_fork(b.measure, b.world, b.boxes, b.effort)),
     "copy": Section({"docker"}, lambda b: living.measure_copy(b.measure, b.world, b.boxes, b.by_key, b.effort)),
+    "serve": Section({"docker"}, lambda b: serve.measure_serve(b.measure, b.world, b.options, b.boxes,
+                                                               find_tool(b.world, b.options.build, "http_load"),
+                                                               find_built(b.options.build, "exec_loop"), b.by_key["docker"], b.effort)),
     "many": Section({"floor"}, lambda b: living.measure_many(b.measure, b.boxes, b.by_key, b.effort)),
 }
 
@@ -384,8 +397,8 @@ def measure_all(options):
 def main():
     options = parse()
     found = measure_all(options)
-    bars = report.bars(found, {**report.BARS, **image_run.BARS, **egress.BARS, **audit.BARS, **engines.BARS, **pull.BARS, **report_living.BARS})
-    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + audit.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS)
+    bars = report.bars(found, {**report.BARS, **image_run.BARS, **egress.BARS, **audit.BARS, **engines.BARS, **pull.BARS, **report_living.BARS, **report_serve.BARS})
+    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + audit.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS + report_serve.SECTIONS)
     print(text)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as out:

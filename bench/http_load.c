@@ -11,8 +11,7 @@
  * measure's.
  *
  * ADDRESS is a path (a unix socket) or a port of 127.0.0.1. The request's text comes from a file,
- * whole, head and body; "{}" in it becomes a number that no other request has. Answers must have a
- * Content-Length, or come in chunks.
+ * whole, head and body. Answers must have a Content-Length, or come in chunks.
  */
 #include <arpa/inet.h>
 #include <errno.h>
