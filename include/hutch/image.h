@@ -117,10 +117,10 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_image_snapshot(const char *sandbox, const c
                                                     struct hutch_error *err);
 
 struct hutch_image_build {
-    size_t size; /* of this struct */
-    const char *directory;
-    const char *dockerfile;        /* NULL: Dockerfile in the directory */
-    const char *reference;         /* the name it gets */
+    size_t size;            /* of this struct */
+    const char *directory;  /* "-": standard input is a tar archive of it, of any compression */
+    const char *dockerfile; /* NULL: Dockerfile in the directory. Of an archive: in that */
+    const char *reference;  /* the name it gets */
     const char *const *build_args; /* NULL-terminated "KEY=VALUE"; may be NULL */
     bool no_cache;
 };

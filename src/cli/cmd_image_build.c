@@ -80,6 +80,10 @@ static int build(const struct build_request *request, const char *directory,
         .build_args = request->build_args.items,
         .no_cache = request->no_cache,
     };
+    if (!request->reference && !strcmp(directory, "-"))
+        return cli_fail(err, HUTCH_E_INVALID,
+                        "an archive of a directory has no name that the image could get; give it "
+                        "one with '--tag REFERENCE'");
     int failed = request->reference ? 0 : name_of_directory(directory, &name, err);
     if (failed)
         return failed;
@@ -104,14 +108,16 @@ static int cmd_image_build(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_image_build = {
     .name = "image build",
     .summary = "Build an image from a Dockerfile, with buildah",
-    .usage = "[FLAG]... DIR",
-    .details = "The log goes to standard error, the image's name to standard output. Steps that\n"
-               "were done before are taken from the cache, which 'hutch image prune' empties.\n"
-               "A base image that 'hutch image ls' shows is that one; others are fetched.\n"
-               "\n"
-               "Examples\n"
-               "  hutch image build -t app:1 .\n"
-               "  hutch image build --build-arg BASE=debian:12 sandboxes/shell\n",
+    .usage = "[FLAG]... DIR|-",
+    .details =
+        "The log goes to standard error, the image's name to standard output. Steps that\n"
+        "were done before are taken from the cache, which 'hutch image prune' empties.\n"
+        "A base image that 'hutch image ls' shows is that one; others are fetched.\n"
+        "'-' is an archive of the directory on standard input; FILE is then in the archive.\n"
+        "\n"
+        "Examples\n"
+        "  hutch image build -t app:1 .\n"
+        "  hutch image build --build-arg BASE=debian:12 sandboxes/shell\n",
     .options = build_options,
     .option_count = CLI_COUNT(build_options),
     .run = cmd_image_build,

@@ -73,7 +73,11 @@ void cli_say(const char *fmt, ...)
 
 int cli_report(const struct hutch_error *err)
 {
-    cli_say("%s", err->msg);
+    const char *codes = getenv("HUTCH_ERROR_CODES"); /* a program reads it */
+    if (codes && *codes)
+        cli_say("%s: %s", hutch_code_name(err->code), err->msg);
+    else
+        cli_say("%s", err->msg);
     return hutch_code_exit_status(err->code);
 }
 

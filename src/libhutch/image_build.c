@@ -4,10 +4,13 @@
 #include "libhutch/image_build.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "backend/native/subid.h"
 #include "hutch/image.h"
 #include "image/build.h"
+#include "image/build_context.h"
 #include "image/reference.h"
 #include "image/store.h"
 #include "libhutch/image_options.h"
@@ -87,10 +90,24 @@ static int build_and_load(const struct hutch_image_build *build,
     return hutch_image_load(layout, build->reference, NULL, NULL, options, err);
 }
 
+/* Standard input is the directory, as an archive. */
+static int unpack_directory(const struct build_place *place, struct build_request *request,
+                            struct build_context *context, char **ret_buildah,
+                            struct hutch_error *err)
+{
+    int r = build_context_unpack(place, STDIN_FILENO, request->dockerfile, context, err);
+    if (r < 0)
+        return r;
+    request->directory = context->directory;
+    request->dockerfile = context->dockerfile;
+    return build_check(request, ret_buildah, err);
+}
+
 static int build_it(const struct hutch_image_build *build, bool only_missing,
                     struct hutch_image_options *options, struct hutch_error *err)
 {
     struct build_place place = BUILD_PLACE_INIT;
+    struct build_context context;
     hutch_autofree char *buildah = NULL;
     int r = check_build(build, err);
     if (r < 0)
@@ -105,12 +122,16 @@ static int build_it(const struct hutch_image_build *build, bool only_missing,
         .on_line = tell_line,
         .context = options,
     };
-    r = build_check(&request, &buildah, err);
+    bool is_archive = !strcmp(build->directory, "-");
+    if (!is_archive)
+        r = build_check(&request, &buildah, err);
     if (r >= 0)
         r = build_place_enter(&place, tell_wait, options, err);
     if (r < 0)
         return r;
-    if (!only_missing || !image_is_there(build->reference))
+    if (is_archive)
+        r = unpack_directory(&place, &request, &context, &buildah, err);
+    if (r >= 0 && (!only_missing || !image_is_there(build->reference)))
         r = build_and_load(build, &request, buildah, &place, options, err);
     build_place_leave(&place);
     return r;
