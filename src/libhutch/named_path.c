@@ -18,6 +18,8 @@ static const struct {
     {"hutch", "../share/hutch/sandboxes"},
     {"hutch-full", "../sandboxes"},
     {"hutch-full", "../../share/hutch/sandboxes"},
+    {"hutch-serve", "../sandboxes"},
+    {"hutch-serve", "../../share/hutch/sandboxes"},
 };
 
 int named_check(const char *name, struct hutch_error *err)

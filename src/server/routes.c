@@ -6,5 +6,8 @@
 #include <stddef.h>
 
 const struct api_route *const api_tables[] = {
+    routes_of_images,
+    routes_of_templates,
+    routes_of_audit,
     NULL,
 };

@@ -7,6 +7,8 @@
 
 extern const struct api_route routes_of_sandboxes[];
 extern const struct api_route routes_of_streams[];
-extern const struct api_route routes_of_host[];
+extern const struct api_route routes_of_images[];
+extern const struct api_route routes_of_templates[];
+extern const struct api_route routes_of_audit[];
 
 #endif

@@ -55,8 +55,34 @@ static const struct schema_property image_detail[] = {
 static const struct schema_property image_done[] = {
     {"reference", "string", "The image.", false},
     {"digest", "string?", "Of its manifest, where it is known.", false},
-    {"status", "string", "pulled, pushed, tagged, removed, imported, loaded or pruned.", false},
-    {"log", "[string]", "What was said about it, a line each.", false},
+    {"status", "string", "pulled, pushed, built, tagged, removed, imported or loaded.", false},
+    {"log", "[string]", "What was said about it, a line each; empty at the end of a stream.",
+     false},
+    {"references", "[string]", "Of an archive: the names of everything that was in it.", true},
+    {0},
+};
+
+static const struct schema_property pruned_item[] = {
+    {"kind", "string", "What it was: a name, a layer, a blob, ...", false},
+    {"name", "string", "Which.", false},
+    {0},
+};
+
+static const struct schema_property images_pruned[] = {
+    {"items", "[PrunedItem]", "What was removed.", false},
+    {"bytes", "integer", "How much room that took.", false},
+    {"dry_run", "boolean", "Nothing was removed: it only would have been.", false},
+    {0},
+};
+
+static const struct schema_property health[] = {
+    {"status", "string", "ok.", false},
+    {0},
+};
+
+static const struct schema_property readiness[] = {
+    {"ready", "boolean", "Sandboxes can be made here, now.", false},
+    {"reasons", "[string]", "Why not: draining, or a check of 'hutch doctor' by its name.", false},
     {0},
 };
 
@@ -118,6 +144,10 @@ const struct schema schemas_of_host[] = {
     {"Layer", "A layer of an image.", layer},
     {"ImageDetail", "Everything about an image.", image_detail},
     {"ImageDone", "What was done with an image.", image_done},
+    {"PrunedItem", "Something that no name led to.", pruned_item},
+    {"ImagesPruned", "What a prune removed.", images_pruned},
+    {"Health", "The daemon answers.", health},
+    {"Readiness", "Whether it is worth asking for sandboxes.", readiness},
     {"Template", "A named sandbox.", template},
     {"TemplateList", "Templates.", template_list},
     {"Events", "Events of the audit.", events},
