@@ -4,6 +4,7 @@
 
 #include "hutch/egress.h"
 #include "hutch/error.h"
+#include "hutch/files.h"
 #include "hutch/host.h"
 #include "hutch/policy.h"
 #include "hutch/result.h"

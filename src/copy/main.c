@@ -6,6 +6,10 @@
  *     hutch-copy pack PATH '' OWNERS MAP      the archive goes to standard output
  *     hutch-copy unpack PATH NAME OWNERS MAP  of one entry, as 'cp NAME PATH' would put it
  *     hutch-copy untar PATH '' OWNERS MAP     of anything, into a directory
+ *     hutch-copy stat|list PATH '' OWNERS MAP what it is; what a directory holds: see entry.h
+ *     hutch-copy read PATH RANGE OWNERS MAP   the same of a file, then its bytes
+ *     hutch-copy put PATH MODE OWNERS MAP     makes a file of what comes
+ *     hutch-copy remove PATH WHAT OWNERS MAP  'tree': also a directory that is not empty
  *
  * OWNERS is "keep" where files can have other owners than ours, "own" otherwise. MAP is
  * "UID:GID:UID:GID", a user inside and whom it stands for in the archive, or empty. */
@@ -20,24 +24,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "copy/half.h"
 #include "copy/report.h"
 
 /* From here on a file in the page cache would crowd out what else a sandbox of ordinary size has
  * there. */
 #define LARGE_FILE_BYTES (UINT64_C(64) << 20)
-
-struct owner {
-    uid_t uid;
-    gid_t gid;
-};
-
-struct copy {
-    unsigned reports;
-    bool keeps_owners;
-    bool maps_owners;
-    struct owner inside;
-    struct owner outside;
-};
 
 static void report(struct copy *copy, bool skipped, const struct tar_failure *failure)
 {
@@ -86,7 +78,7 @@ static void owner_here(void *context, uid_t *uid, gid_t *gid)
 
 /* The kernel takes the capabilities over files away with the number 0, and lets us have them back.
  */
-static void become(void *context, uid_t uid, gid_t gid)
+void half_become(void *context, uid_t uid, gid_t gid)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2];
@@ -101,7 +93,7 @@ static void become(void *context, uid_t uid, gid_t gid)
 
 /* ---- halves ---- */
 
-static int fail(enum tar_what what, const char *path, struct tar_failure *failure)
+int half_fail(enum tar_what what, const char *path, struct tar_failure *failure)
 {
     failure->what = what;
     failure->os_errno = errno;
@@ -109,19 +101,25 @@ static int fail(enum tar_what what, const char *path, struct tar_failure *failur
     return -1;
 }
 
-/* The last component is taken as it is, a link as a link; the way to it is followed. */
-static int pack(struct copy *copy, char *path, const char *name, struct tar_failure *failure)
+int half_open_parent(char *path, const char **ret_name, struct tar_failure *failure)
 {
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         path[--length] = '\0';
     char *slash = strrchr(path, '/');
-    name = slash ? slash + 1 : path;
+    *ret_name = slash ? slash + 1 : path;
     if (slash)
         *slash = '\0';
     int dir = open(!slash ? "." : *path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir < 0 ? half_fail(TAR_SOURCE, path, failure) : dir;
+}
+
+/* The last component is taken as it is, a link as a link; the way to it is followed. */
+static int pack(struct copy *copy, char *path, const char *name, struct tar_failure *failure)
+{
+    int dir = half_open_parent(path, &name, failure);
     if (dir < 0)
-        return fail(TAR_SOURCE, path, failure);
+        return -1;
     struct tar_pack_options options = {.dir = dir,
                                        .path = *name ? name : ".",
                                        .name = *name && strcmp(name, ".") != 0 ? NULL : "root",
@@ -142,7 +140,7 @@ static int unpack(struct copy *copy, char *path, const char *name, struct tar_fa
                                          .rename_first = destination.name,
                                          .make_fifos = true,
                                          .map_owner = copy->keeps_owners ? owner_here : NULL,
-                                         .become = copy->keeps_owners ? become : NULL,
+                                         .become = copy->keeps_owners ? half_become : NULL,
                                          .skipped = on_skipped,
                                          .context = copy,
                                          .direct_from = LARGE_FILE_BYTES};
@@ -154,24 +152,23 @@ static int untar(struct copy *copy, char *path, const char *name, struct tar_fai
     (void)name;
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
-        return fail(TAR_TARGET, path, failure);
+        return half_fail(TAR_TARGET, path, failure);
     struct tar_unpack_options options = {.dir = dir,
                                          .names = TAR_NAMES_RELATIVE,
                                          .make_fifos = true,
                                          .map_owner = copy->keeps_owners ? owner_here : NULL,
-                                         .become = copy->keeps_owners ? become : NULL,
+                                         .become = copy->keeps_owners ? half_become : NULL,
                                          .skipped = on_skipped,
                                          .context = copy,
                                          .direct_from = LARGE_FILE_BYTES};
     return tar_unpack(&options, STDIN_FILENO, failure);
 }
 
-typedef int half(struct copy *copy, char *path, const char *name, struct tar_failure *failure);
-
 static const struct {
     const char *name;
     half *run;
-} modes[] = {{"pack", pack}, {"unpack", unpack}, {"untar", untar}};
+} modes[] = {{"pack", pack},      {"unpack", unpack},  {"untar", untar},  {"stat", half_stat},
+             {"list", half_list}, {"read", half_read}, {"put", half_put}, {"remove", half_remove}};
 
 int main(int argc, char **argv)
 {

@@ -52,7 +52,8 @@
     X(TOO_LONG, "a name longer than allowed")                              \
     X(TOO_MANY, "more entries than allowed")                               \
     X(TOO_BIG, "more bytes than allowed")                                  \
-    X(SPECIAL, "cannot replace a device, FIFO or socket by a copy")
+    X(SPECIAL, "cannot replace a device, FIFO or socket by a copy")        \
+    X(NO_FILE, "cannot read what is not a regular file")
 
 enum tar_what {
 #define X(name, text) TAR_##name,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a regular file. It gets its name when it is whole, content, owner, mode and time, and not
  * before: a copy that is killed leaves what had the name until then, and nobody can put another
- * thing in the file's place meanwhile. Where the filesystem cannot have files without a name, it
- * has another one first, which a kill leaves behind.
+ * thing in the file's place meanwhile.
  *
  * An archive with rules fills a directory that nobody else sees before all of it is there; so its
  * files are made where they belong, which costs the kernel less. */
@@ -10,15 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tar/draft.h"
 #include "tar/out.h"
 
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
-#define NAMELESS_FILE (O_WRONLY | O_TMPFILE | O_CLOEXEC)
 #define NEW_MODE 0600
 
 /* ---- content ---- */
@@ -90,86 +87,19 @@ static int fill(struct unpack *unpack, int fd)
     return 0;
 }
 
-/* ---- a file that is not there yet ---- */
-
-struct draft {
-    int fd;
-    char name[32]; /* empty: it has none */
-};
-
-/* Nobody can be waiting with this name. */
-static int choose_name(struct draft *draft)
-{
-    uint64_t number;
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-        return -1;
-    (void)snprintf(draft->name, sizeof(draft->name), ".hutch-cp-%016llx",
-                   (unsigned long long)number);
-    return 0;
-}
-
-static int draft_open(struct draft *draft, int dir)
-{
-    *draft = (struct draft){.fd = openat(dir, ".", NAMELESS_FILE, NEW_MODE)};
-    if (draft->fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return draft->fd;
-    if (choose_name(draft) < 0)
-        return -1;
-    draft->fd = openat(dir, draft->name, NEW_FILE, NEW_MODE);
-    if (draft->fd < 0)
-        draft->name[0] = '\0';
-    return draft->fd;
-}
-
-/* Kernels before 6.10 let only the host's root name a descriptor directly. */
-static int link_nameless(const struct draft *draft, int dir, const char *name)
-{
-    char self[32];
-    int status = linkat(draft->fd, "", dir, name, AT_EMPTY_PATH);
-    if (status == 0 || errno != ENOENT)
-        return status;
-    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", draft->fd);
-    return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
-}
-
-/* Takes the name, from whatever else has it: a link cannot, a rename can. */
-static int draft_publish(struct draft *draft, int dir, const char *name)
-{
-    if (!draft->name[0]) {
-        if (link_nameless(draft, dir, name) == 0)
-            return 0;
-        if (errno != EEXIST || choose_name(draft) < 0)
-            return -1;
-        if (link_nameless(draft, dir, draft->name) < 0) {
-            draft->name[0] = '\0';
-            return -1;
-        }
-    }
-    if (renameat(dir, draft->name, dir, name) < 0)
-        return -1;
-    draft->name[0] = '\0';
-    return 0;
-}
-
-static void draft_drop(const struct draft *draft, int dir)
-{
-    int saved = errno;
-    if (draft->name[0])
-        (void)unlinkat(dir, draft->name, 0);
-    errno = saved;
-}
+/* ---- a file that gets its name when it is whole ---- */
 
 static int make_by_draft(struct unpack *unpack, int dir, const char *name)
 {
-    struct draft draft;
-    if (draft_open(&draft, dir) < 0 &&
-        (!unpack_become_owner(unpack, dir) || draft_open(&draft, dir) < 0))
+    struct tar_draft draft;
+    if (tar_draft_open(&draft, dir) < 0 &&
+        (!unpack_become_owner(unpack, dir) || tar_draft_open(&draft, dir) < 0))
         return unpack_fail(unpack, TAR_TARGET, errno);
     int status = fill(unpack, draft.fd);
-    if (status == 0 && draft_publish(&draft, dir, name) < 0)
+    if (status == 0 && tar_draft_publish(&draft, dir, name) < 0)
         status = unpack_fail(unpack, TAR_TARGET, errno);
     if (status < 0)
-        draft_drop(&draft, dir);
+        tar_draft_drop(&draft, dir);
     if (close(draft.fd) < 0 &&
         status == 0) { /* some filesystems tell only now that they are full */
         status = unpack_fail(unpack, TAR_TARGET, errno);

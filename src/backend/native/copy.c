@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/native/copy_half.h"
 #include "backend/native/identity.h"
 #include "backend/native/sandbox.h"
 #include "copy/report.h"
@@ -23,23 +24,6 @@
 
 #define PIPE_BYTES (1 << 20)
 #define MAX_ENTRIES (UINT64_C(20) << 20)
-
-struct copy {
-    struct hutch_sandbox *sandbox;
-    hutch_skipped_fn on_skipped;
-    void *userdata;
-    int data;         /* our end */
-    int report;       /* read end */
-    uid_t inside_uid; /* the sandbox's user stands for the caller */
-    gid_t inside_gid;
-    char map[64]; /* the same for the half inside to do, of an archive that passes by unread */
-};
-
-#define COPY_INIT(box, fn, data_)                                                       \
-    {                                                                                   \
-        .sandbox = (box), .on_skipped = (fn), .userdata = (data_), .data = HUTCH_NO_FD, \
-        .report = HUTCH_NO_FD                                                           \
-    }
 
 /* ---- owners ---------------------------------------------------------------------------------- */
 
@@ -77,7 +61,7 @@ static int ask_user(struct copy *copy, struct hutch_error *err)
     return 0;
 }
 
-static int learn_user(struct copy *copy, struct hutch_error *err)
+int copy_learn_user(struct copy *copy, struct hutch_error *err)
 {
     struct hutch_spec *spec = NULL;
     struct identity identity = {0};
@@ -99,7 +83,22 @@ static int learn_user(struct copy *copy, struct hutch_error *err)
     return status;
 }
 
+void copy_write_map(struct copy *copy)
+{
+    (void)snprintf(copy->map, sizeof(copy->map), "%u:%u:%u:%u", copy->inside_uid, copy->inside_gid,
+                   geteuid(), getegid());
+}
+
 /* ---- the half inside ------------------------------------------------------------------------- */
+
+bool copy_mode_sends(const char *mode)
+{
+    static const char *const modes[] = {"pack", "stat", "list", "read"};
+    for (size_t i = 0; i < HUTCH_COUNT(modes); i++)
+        if (!strcmp(mode, modes[i]))
+            return true;
+    return false;
+}
 
 /* Starts it. data is its end of the archive's pipe. */
 static int begin(struct copy *copy, const char *mode, const char *path, const char *name, int data,
@@ -126,16 +125,16 @@ static int begin(struct copy *copy, const char *mode, const char *path, const ch
     return status;
 }
 
-static int begin_piped(struct copy *copy, const char *mode, const char *path, const char *name,
-                       struct hutch_error *err)
+int copy_begin_piped(struct copy *copy, const char *mode, const char *path, const char *name,
+                     struct hutch_error *err)
 {
     int ends[2];
-    bool packs = !strcmp(mode, "pack");
+    bool sends = copy_mode_sends(mode);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return hutch_fail_errno(err, errno, "make a pipe");
     (void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
-    copy->data = ends[packs ? 0 : 1];
-    int theirs = ends[packs ? 1 : 0];
+    copy->data = ends[sends ? 0 : 1];
+    int theirs = ends[sends ? 1 : 0];
     int status = begin(copy, mode, path, name, theirs, err);
     (void)close(theirs);
     return status;
@@ -148,19 +147,31 @@ static bool is_sound(struct copy_report *record)
     for (char *at = record->failure.path; *at; at++)
         if ((unsigned char)*at < 32 || *at == 127)
             *at = '?';
-    return (unsigned)record->failure.what <= TAR_SPECIAL && record->failure.os_errno >= 0 &&
+    return (unsigned)record->failure.what <= TAR_NO_FILE && record->failure.os_errno >= 0 &&
            record->failure.os_errno < 4096;
+}
+
+static enum hutch_code code_of(const struct tar_failure *failure)
+{
+    static const struct {
+        int os_errno;
+        enum hutch_code code;
+    } rows[] = {
+        {0, HUTCH_E_INVALID},          {ENOENT, HUTCH_E_NOT_FOUND}, {EACCES, HUTCH_E_PERMISSION},
+        {EPERM, HUTCH_E_PERMISSION},   {EROFS, HUTCH_E_PERMISSION}, {ENOTDIR, HUTCH_E_INVALID},
+        {EISDIR, HUTCH_E_INVALID},     {ELOOP, HUTCH_E_INVALID},    {ENAMETOOLONG, HUTCH_E_INVALID},
+        {ENOTEMPTY, HUTCH_E_CONFLICT}, {EBUSY, HUTCH_E_CONFLICT},   {ENXIO, HUTCH_E_INVALID},
+        {EINVAL, HUTCH_E_INVALID},
+    };
+    for (size_t i = 0; i < HUTCH_COUNT(rows) && failure->what != TAR_MEMORY; i++)
+        if (failure->os_errno == rows[i].os_errno)
+            return rows[i].code;
+    return failure->what == TAR_MEMORY ? HUTCH_E_NO_MEMORY : HUTCH_E_SYSTEM;
 }
 
 static int fail_copy(const struct tar_failure *failure, const char *where, struct hutch_error *err)
 {
-    enum hutch_code code =
-        failure->what == TAR_MEMORY   ? HUTCH_E_NO_MEMORY
-        : failure->os_errno == ENOENT ? HUTCH_E_NOT_FOUND
-        : failure->os_errno == EACCES || failure->os_errno == EPERM || failure->os_errno == EROFS
-            ? HUTCH_E_PERMISSION
-        : failure->os_errno ? HUTCH_E_SYSTEM
-                            : HUTCH_E_INVALID;
+    enum hutch_code code = code_of(failure);
     return hutch_fail(err, code, failure->os_errno, "copy: %s%s%.200s%s%s%s%s",
                       tar_failure_text(failure->what), failure->path[0] ? " '" : "", failure->path,
                       failure->path[0] ? "'" : "", failure->path[0] ? where : "",
@@ -192,8 +203,8 @@ static int fail_ended(const struct copy *copy, struct hutch_error *err)
 }
 
 /* Both halves are over. The one that failed first is the cause: the other only lost its pipe. */
-static int finish(struct copy *copy, int ours, const struct tar_failure *failure,
-                  struct hutch_error *err)
+int copy_finish(struct copy *copy, int ours, const struct tar_failure *failure,
+                struct hutch_error *err)
 {
     struct hutch_error inside = HUTCH_ERROR_INIT;
     struct wire_message end;
@@ -216,7 +227,7 @@ static int finish(struct copy *copy, int ours, const struct tar_failure *failure
 }
 
 /* Nothing has begun: leave nothing open. */
-static int give_up(struct copy *copy, struct hutch_error *err)
+int copy_give_up(struct copy *copy, struct hutch_error *err)
 {
     hutch_fd_close(&copy->data);
     hutch_fd_close(&copy->report);
@@ -268,9 +279,9 @@ int copy_in(struct hutch_sandbox *sandbox, const char *source, const char *targe
     bool whole = !name[0] || !strcmp(name, ".") || !strcmp(name, "..");
     if (faccessat(parent, whole ? "." : name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
         return hutch_fail_errno(err, errno, "copy '%.200s'", source);
-    if (learn_user(&copy, err) < 0 ||
-        begin_piped(&copy, "unpack", target, whole ? "copy" : name, err) < 0)
-        return give_up(&copy, err);
+    if (copy_learn_user(&copy, err) < 0 ||
+        copy_begin_piped(&copy, "unpack", target, whole ? "copy" : name, err) < 0)
+        return copy_give_up(&copy, err);
     struct tar_pack_options options = {.dir = parent,
                                        .path = name[0] ? name : ".",
                                        .name = whole ? "copy" : NULL,
@@ -278,7 +289,7 @@ int copy_in(struct hutch_sandbox *sandbox, const char *source, const char *targe
                                        .skipped = on_skipped_here,
                                        .context = &copy};
     int ours = tar_pack(&options, copy.data, &failure);
-    return finish(&copy, ours, &failure, err);
+    return copy_finish(&copy, ours, &failure, err);
 }
 
 static const char *last_component(const char *path, char *name, size_t size)
@@ -306,8 +317,8 @@ int copy_out(struct hutch_sandbox *sandbox, const char *source, const char *targ
                              &destination, &failure) < 0)
         return fail_copy(&failure, "", err);
     hutch_autofd int dir = destination.fd;
-    if (learn_user(&copy, err) < 0 || begin_piped(&copy, "pack", source, NULL, err) < 0)
-        return give_up(&copy, err);
+    if (copy_learn_user(&copy, err) < 0 || copy_begin_piped(&copy, "pack", source, NULL, err) < 0)
+        return copy_give_up(&copy, err);
     struct tar_unpack_options options = {.dir = dir,
                                          .rename_first = destination.name,
                                          .map_owner = geteuid() == 0 ? owner_outside : NULL,
@@ -315,7 +326,7 @@ int copy_out(struct hutch_sandbox *sandbox, const char *source, const char *targ
                                          .context = &copy,
                                          .max_entries = MAX_ENTRIES};
     int ours = tar_unpack(&options, copy.data, &failure);
-    return finish(&copy, ours, &failure, err);
+    return copy_finish(&copy, ours, &failure, err);
 }
 
 static int fail_archive(enum tar_what what, struct tar_failure *failure)
@@ -324,8 +335,7 @@ static int fail_archive(enum tar_what what, struct tar_failure *failure)
     return -1;
 }
 
-/* True when there is something to read, false when nobody reads any more. */
-static bool await(int from, int to)
+bool copy_await(int from, int to)
 {
     struct pollfd ends[] = {{.fd = from, .events = POLLIN}, {.fd = to}};
     while (poll(ends, HUTCH_COUNT(ends), -1) < 0 && errno == EINTR)
@@ -341,7 +351,7 @@ static int pass_on(int from, int to, bool into_pipe, struct tar_failure *failure
     ssize_t got = 0;
     if (!chunk)
         return fail_archive(TAR_MEMORY, failure);
-    while ((!into_pipe || await(from, to)) &&
+    while ((!into_pipe || copy_await(from, to)) &&
            ((got = read(from, chunk, PIPE_BYTES / 4)) > 0 || (got < 0 && errno == EINTR)))
         if (got > 0 && hutch_write_all(to, chunk, (size_t)got) < 0)
             /* a reader inside that has gone tells why, or has enough */
@@ -358,15 +368,14 @@ static int copy_archive(struct hutch_sandbox *sandbox, const char *mode, const c
     struct copy copy = COPY_INIT(sandbox, on_skipped, userdata);
     struct tar_failure failure = {0};
     bool packs = !strcmp(mode, "pack");
-    if (learn_user(&copy, err) < 0)
+    if (copy_learn_user(&copy, err) < 0)
         return -(int)err->code;
-    (void)snprintf(copy.map, sizeof(copy.map), "%u:%u:%u:%u", copy.inside_uid, copy.inside_gid,
-                   geteuid(), getegid());
-    if (begin_piped(&copy, mode, path, NULL, err) < 0)
-        return give_up(&copy, err);
+    copy_write_map(&copy);
+    if (copy_begin_piped(&copy, mode, path, NULL, err) < 0)
+        return copy_give_up(&copy, err);
     int ours = packs ? pass_on(copy.data, archive, false, &failure)
                      : pass_on(archive, copy.data, true, &failure);
-    return finish(&copy, ours, &failure, err);
+    return copy_finish(&copy, ours, &failure, err);
 }
 
 int copy_archive_in(struct hutch_sandbox *sandbox, int archive, const char *target,

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/native/copy_half.h"
 #include "backend/native/environment.h"
 #include "backend/native/exec_logs.h"
 #include "backend/native/ledger.h"
@@ -213,7 +214,7 @@ static int fill_copy(struct warden *warden, struct wire_message *request, struct
     const struct identity *identity = &warden->keeper->identity;
     const char *mode = wire_get(request, "mode");
     bool single = identity->map == IDENTITY_SINGLE;
-    bool packs = mode && !strcmp(mode, "pack");
+    bool sends = mode && copy_mode_sends(mode);
     const char *const words[] = {"hutch-copy",
                                  mode,
                                  wire_get(request, "path"),
@@ -226,8 +227,8 @@ static int fill_copy(struct warden *warden, struct wire_message *request, struct
     order->workdir = "/";
     order->uid = single ? identity->uid : 0;
     order->gid = single ? identity->gid : 0;
-    order->fds[packs ? 1 : 0] = wire_take_fd(request, 0);
-    order->fds[packs ? 0 : 1] = open("/dev/null", O_RDWR | O_CLOEXEC);
+    order->fds[sends ? 1 : 0] = wire_take_fd(request, 0);
+    order->fds[sends ? 0 : 1] = open("/dev/null", O_RDWR | O_CLOEXEC);
     order->fds[2] = wire_take_fd(request, 1);
     if (!mode || order->fds[0] < 0 || order->fds[1] < 0 || order->fds[2] < 0)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "a copy needs a mode and two descriptors");
