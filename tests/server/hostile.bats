@@ -3,6 +3,7 @@
 # What a client can do to the daemon, and through it to others: requests that are read in two ways, bodies that lie, readers that
 # do not read. What counts is what the host sees: which sandboxes there are, what the daemon costs, how long the others wait.
 
+# shellcheck disable=SC2154 # code: the last answer's, of serve.bash
 load ../lib
 load serve
 

@@ -95,7 +95,6 @@ new_token() { # TENANT SCOPE [FLAG...]
     "$HUTCH" token create --tenant "$tenant" --scope "$scope" "$@"
 }
 
-code= # of the last answer
 setup() { setup_world; }
 teardown() {
     local status=0
