@@ -6,8 +6,5 @@
 #include <stddef.h>
 
 const struct api_route *const api_tables[] = {
-    routes_of_images,
-    routes_of_templates,
-    routes_of_audit,
-    NULL,
+    routes_of_sandboxes, routes_of_images, routes_of_templates, routes_of_audit, NULL,
 };

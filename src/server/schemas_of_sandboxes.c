@@ -32,6 +32,7 @@ static const struct schema_property sandbox[] = {
     {"backend", "string", "What runs it.", true},
     {"isolation", "string", "The wall around it.", true},
     {"tenant", "string?", "Whose it is.", true},
+    {"labels", "{string}", "Its labels.", true},
     {"usage", "SandboxUsage", "What it uses, while it runs.", true},
     {"egress", "EgressFigures", "What has gone out of it.", true},
     {"egress_denied", "[EgressDenial]", "Attempts to go out that led nowhere, the latest.", true},
@@ -177,6 +178,33 @@ static const struct schema_property changes[] = {
     {0},
 };
 
+static const struct schema_property left_alone[] = {
+    {"path", "string", "Below the workspace.", false},
+    {"why", "string", "Half a sentence.", false},
+    {0},
+};
+
+static const struct schema_property applied[] = {
+    {"added", "integer", "Files that were made.", false},
+    {"modified", "integer", "Files that were changed.", false},
+    {"deleted", "integer", "Files that were removed.", false},
+    {"conflicts", "integer", "Paths that were left alone.", false},
+    {"left_alone", "[LeftAlone]", "Which, for they were changed since the sandbox was made.",
+     false},
+    {"dry_run", "boolean", "Nothing was done.", false},
+    {0},
+};
+
+static const struct schema_property egress_event[] = {
+    {"event", "string", "reached or denied.", false},
+    {"time", "string", "When: UTC, as RFC 3339 has it.", false},
+    {"name", "string", "A host, or an address.", false},
+    {"port", "integer", "The port; 0 where only the name's address was asked for.", false},
+    {"why", "string?", "Of a denied one: a stable word such as name, port, range or sni.", false},
+    {"times", "integer", "How often since the event before.", false},
+    {0},
+};
+
 static const struct schema_property snapshot[] = {
     {"name", "string", "The sandbox or image that holds the files now.", false},
     {"kind", "string", "sandbox: one that is stopped, to be forked; or image.", false},
@@ -207,6 +235,9 @@ const struct schema schemas_of_sandboxes[] = {
     {"Stats", "What a sandbox uses and may use.", stats},
     {"Change", "A path that differs.", change},
     {"Changes", "What a sandbox has changed.", changes},
+    {"LeftAlone", "A path that was not written to.", left_alone},
+    {"Applied", "What was written to the real workspace.", applied},
+    {"EgressEvent", "Something that went out, or did not, in a stream.", egress_event},
     {"Snapshot", "Files that are kept under a name.", snapshot},
     {"BatchLine", "One line of a batch's answer.", batch_line},
     {0},
