@@ -3,6 +3,7 @@
 """Clients that lie about where a request ends, and bodies that are no good. The oracle is the host's: which sandboxes there are."""
 import concurrent.futures
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def talk(daemon, data, piece=None):
 
 def statuses(came):
     """Of every answer in it: whoever smuggled a request in gets two."""
-    return [int(line.split(b" ", 2)[1]) for line in came.split(b"\r\n") if line.startswith(b"HTTP/1.")]
+    return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d{3}) ", came)]
 
 
 def judge_framing(daemon, name, data, piece):

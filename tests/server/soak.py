@@ -58,7 +58,7 @@ def slope(values):
 
 
 def soak(count):
-    rounds, failures = 10, []
+    rounds, failures = 10 if count >= 10_000 else 4, []
     with hutchd.running() as daemon:
         round_of(daemon, "warm", max(40, count // 20), failures)
         rests = [round_of(daemon, number, count // rounds, failures) for number in range(rounds)]
