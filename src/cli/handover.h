@@ -17,6 +17,8 @@ int cli_handover(char **argv, struct hutch_error *err);
 /* The daemon is a third program, for what no other needs. Both hand its verbs over by this, which
  * returns 0 for any other verb. */
 int cli_handover_serve(char *const *argv, struct hutch_error *err);
+/* What a daemon is to do, a fourth program asks it for. Returns 0 when nobody named one. */
+int cli_handover_host(char *const *argv, struct hutch_error *err);
 /* The small program alone has this: for what shows only later. Returns when it failed. */
 int cli_handover_now(char *const *argv, struct hutch_error *err);
 

@@ -25,5 +25,6 @@ bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
 /* The complete program does everything else itself. */
 int cli_handover(char **argv, struct hutch_error *err)
 {
-    return cli_handover_serve(argv, err);
+    int failed = cli_handover_host(argv, err);
+    return failed ? failed : cli_handover_serve(argv, err);
 }

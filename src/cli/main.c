@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/handover.h"
 #include "cli/help.h"
+#include "cli/host_flags.h"
 #include "cli/output.h"
 #include "cli/suggest.h"
 #include "hutch/sandbox.h"
@@ -122,6 +123,8 @@ int main(int argc, char **argv)
         return cli_report(&err);
     (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error to report, not an end */
     (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow any more */
+    if (cli_host_flags(&argc, argv, &err) < 0)
+        return cli_report(&err);
     if (argc < 2)
         return cli_help_overview();
     if (cli_handover(argv, &err) < 0 || cli_verb_find(resolve_alias(argv[1]), &verb, &err) < 0 ||

@@ -122,6 +122,9 @@ bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
 
 int cli_handover(char **argv, struct hutch_error *err)
 {
+    int failed = cli_handover_host(argv, err);
+    if (failed)
+        return failed;
     return needs_full(argv) ? cli_handover_now(argv, err) : cli_handover_serve(argv, err);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the daemon's program is called for; every other verb is one of the other programs'. */
+#include <stdlib.h>
+
 #include "cli/cli.h"
 #include "cli/handover.h"
 
@@ -31,5 +33,6 @@ bool cli_is_gateway(int argc, char *const *argv, int *ret_status)
 int cli_handover(char **argv, struct hutch_error *err)
 {
     (void)argv, (void)err;
+    (void)unsetenv("HUTCH_HOST"); /* programs that it starts work here, not for it */
     return 0;
 }
