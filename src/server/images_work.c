@@ -7,7 +7,7 @@
 #include "http/http.h"
 #include "server/events_out.h"
 #include "server/images.h"
-#include "server/images_run.h"
+#include "server/program.h"
 #include "server/text.h"
 #include "server/util.h"
 
@@ -112,18 +112,18 @@ static void finish(struct work *work, int status, const struct hutch_error *err)
 static void do_work(struct work *work, int in_fd)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    struct image_run run = {.words = work->words,
-                            .in_fd = in_fd,
-                            .out_fd = SERVER_NO_FD,
-                            .gone_fd = api_gone_fd(work->call),
-                            .on_line = on_line,
-                            .on_quiet = on_quiet,
-                            .userdata = work};
+    struct program_run run = {.words = work->words,
+                              .in_fd = in_fd,
+                              .out_fd = SERVER_NO_FD,
+                              .gone_fd = api_gone_fd(work->call),
+                              .on_line = on_line,
+                              .on_quiet = on_quiet,
+                              .userdata = work};
     enum events_form form = events_form_of(work->call);
     if (form != EVENTS_NONE && events_begin(work->call, form, &work->out) < 0)
         return;
     work->log = json_array();
-    int status = image_run(&run, &err);
+    int status = program_run(&run, &err);
     finish(work, status, &err);
     json_decref(work->log);
 }
@@ -142,7 +142,7 @@ static void do_work_on_body(struct work *work)
 
 void images_pull(struct api_call *call)
 {
-    struct work work = {.call = call, .status = "pulled"};
+    struct work work = {.call = call, .words = {"image"}, .count = 1, .status = "pulled"};
     work.reference = api_body_text(call, "reference");
     if (!images_may_use(call, work.reference, NULL))
         return;
@@ -155,7 +155,7 @@ void images_pull(struct api_call *call)
 
 void images_push(struct api_call *call)
 {
-    struct work work = {.call = call, .status = "pushed"};
+    struct work work = {.call = call, .words = {"image"}, .count = 1, .status = "pushed"};
     work.reference = api_body_text(call, "reference");
     if (!images_may_change(call))
         return;
@@ -171,7 +171,7 @@ void images_push(struct api_call *call)
 
 void images_build(struct api_call *call)
 {
-    struct work work = {.call = call, .status = "built"};
+    struct work work = {.call = call, .words = {"image"}, .count = 1, .status = "built"};
     work.reference = api_query(call, "reference");
     if (!images_may_change(call))
         return;
@@ -188,7 +188,7 @@ void images_build(struct api_call *call)
 
 void images_import(struct api_call *call)
 {
-    struct work work = {.call = call, .status = "imported"};
+    struct work work = {.call = call, .words = {"image"}, .count = 1, .status = "imported"};
     work.reference = api_query(call, "reference");
     if (!images_may_change(call))
         return;
@@ -202,7 +202,8 @@ void images_import(struct api_call *call)
 
 void images_load(struct api_call *call)
 {
-    struct work work = {.call = call, .status = "loaded", .names_are_said = true};
+    struct work work = {
+        .call = call, .words = {"image"}, .count = 1, .status = "loaded", .names_are_said = true};
     if (!images_may_change(call))
         return;
     add_word(&work, "load");
@@ -233,18 +234,19 @@ static void send_archive(struct work *work)
     json_decref(image);
     if (api_stream(work->call, 200, "application/x-tar", HTTP_LENGTH_UNKNOWN, &out) < 0)
         return;
-    const struct image_run run = {.words = work->words,
-                                  .in_fd = SERVER_NO_FD,
-                                  .out_fd = out,
-                                  .gone_fd = api_gone_fd(work->call),
-                                  .on_line = on_no_line};
-    if (image_run(&run, &err) < 0)
+    const struct program_run run = {.words = work->words,
+                                    .in_fd = SERVER_NO_FD,
+                                    .out_fd = out,
+                                    .gone_fd = api_gone_fd(work->call),
+                                    .on_line = on_no_line};
+    if (program_run(&run, &err) < 0)
         api_cut(work->call);
 }
 
 void images_save(struct api_call *call)
 {
-    struct work work = {.call = call, .reference = api_query(call, "reference")};
+    struct work work = {
+        .call = call, .words = {"image"}, .count = 1, .reference = api_query(call, "reference")};
     const char *format = api_query(call, "format");
     if (format && strcmp(format, "oci") != 0 && strcmp(format, "docker") != 0) {
         api_problem(call, 400, "invalid", "format: '%.40s' is neither 'oci' nor 'docker'", format);
@@ -259,7 +261,8 @@ void images_save(struct api_call *call)
 
 void images_export(struct api_call *call)
 {
-    struct work work = {.call = call, .reference = api_query(call, "reference")};
+    struct work work = {
+        .call = call, .words = {"image"}, .count = 1, .reference = api_query(call, "reference")};
     add_word(&work, "export");
     add_word(&work, "--");
     add_word(&work, work.reference);

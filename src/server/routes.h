@@ -10,5 +10,7 @@ extern const struct api_route routes_of_streams[];
 extern const struct api_route routes_of_images[];
 extern const struct api_route routes_of_templates[];
 extern const struct api_route routes_of_audit[];
+extern const struct api_route routes_of_events[];
+extern const struct api_route routes_of_health[];
 
 #endif

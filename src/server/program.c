@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/images_run.h"
+#include "server/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define PATIENCE_MS 5000 /* between being asked to end and having to */
 
 struct process {
-    const struct image_run *run;
+    const struct program_run *run;
     pid_t pid;
     int pidfd;
     int words;
@@ -65,7 +65,7 @@ static char **make_environment(void)
     return environment;
 }
 
-static int add_files(posix_spawn_file_actions_t *actions, const struct image_run *run, int words)
+static int add_files(posix_spawn_file_actions_t *actions, const struct program_run *run, int words)
 {
     int out = run->out_fd >= 0 ? run->out_fd : words;
     int failed = run->in_fd >= 0
@@ -93,12 +93,12 @@ static int set_attributes(posix_spawnattr_t *attributes)
 
 static int spawn(struct process *process, const char *program, int words)
 {
-    const char *argv[WORDS_MAX] = {"hutch", "image"};
+    const char *argv[WORDS_MAX] = {"hutch"};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     server_autofree char **environment = make_environment();
-    for (size_t i = 0; process->run->words[i] && i + 3 < WORDS_MAX; i++)
-        argv[i + 2] = process->run->words[i];
+    for (size_t i = 0; process->run->words[i] && i + 2 < WORDS_MAX; i++)
+        argv[i + 1] = process->run->words[i];
     if (!environment || posix_spawn_file_actions_init(&actions) != 0)
         return ENOMEM;
     if (posix_spawnattr_init(&attributes) != 0) {
@@ -186,7 +186,7 @@ static bool read_words(struct process *process)
 /* Until it has ended. What it started may hold the pipe for longer. */
 static void follow(struct process *process)
 {
-    const struct image_run *run = process->run;
+    const struct program_run *run = process->run;
     struct pollfd fds[] = {
         {process->words, POLLIN, 0}, {process->pidfd, POLLIN, 0}, {run->gone_fd, POLLIN, 0}};
     while (!(fds[1].revents & POLLIN)) {
@@ -228,10 +228,10 @@ static int fail_as_it_said(const struct process *process, struct hutch_error *er
         if (!strncmp(why, name, length) && !strncmp(why + length, ": ", 2))
             return server_fail(err, (enum hutch_code)code, "%s", why + length + 2);
     }
-    return server_fail(err, HUTCH_E_SYSTEM, "%s", *why ? why : "hutch image ended without a word");
+    return server_fail(err, HUTCH_E_SYSTEM, "%s", *why ? why : "hutch ended without a word");
 }
 
-int image_run(const struct image_run *run, struct hutch_error *err)
+int program_run(const struct program_run *run, struct hutch_error *err)
 {
     struct process process = {.run = run, .pidfd = SERVER_NO_FD, .words = SERVER_NO_FD};
     int status = start(&process, err);
