@@ -62,6 +62,7 @@ struct server {
     struct authority *authority;
     struct idempotency *idempotency;
     struct access_log *access_log;
+    struct host *host; /* server/host.h */
     uint64_t started_us; /* since 1970 */
     atomic_bool is_draining;
     atomic_uint_fast64_t requests;
