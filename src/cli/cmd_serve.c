@@ -117,11 +117,10 @@ static int list_limits(struct hutch_error *err)
     CLI_CLEANUP(cli_table_done)
     struct cli_table table = {.columns = columns, .column_count = CLI_COUNT(columns)};
     struct cli_view view = cli_view_of_stdout();
-    size_t count = 0;
-    const struct serve_limit *limits = serve_limits(&count);
+    struct serve_limit limit;
     view.height = 0;
-    for (size_t i = 0; i < count; i++)
-        add_row(&table, &limits[i]);
+    for (size_t i = 0; serve_limit_at(i, &limit); i++)
+        add_row(&table, &limit);
     int failed = cli_text_open(&text, err);
     if (!failed)
         failed = cli_table_print(&table, text.file, &view, err);

@@ -39,9 +39,6 @@ void admission_free(struct admission *admission);
 bool admission_enter(struct admission *admission, enum admission_line line, struct api_call *call);
 /* The turn is over: the next one's begins. */
 void admission_leave(struct admission *admission, enum admission_line line);
-/* Of one that waits and whose client is gone, if it still does. */
-bool admission_forget(struct admission *admission, struct api_call *call);
-/* How long the queue is now, in turns of one place: for Retry-After. */
 void admission_count(const struct admission *admission, struct admission_counts *ret_counts);
 
 #endif

@@ -66,8 +66,6 @@ static void send_answer(struct api_call *call)
 
 void call_finish(struct api_call *call)
 {
-    if (call->answer == CALL_TAKEN)
-        return;
     if (call->is_kept) {
         call->is_kept = false;
         return;
@@ -81,9 +79,33 @@ void call_finish(struct api_call *call)
     call_free(call);
 }
 
+/* ---- WebSockets ------------------------------------------------------------------------------ */
+
+/* An answer instead of a WebSocket is sent; the WebSocket itself was closed by its owner. */
+static void end_websocket(struct api_call *call)
+{
+    if (call->answer == CALL_ANSWERED)
+        send_answer(call);
+    call_free(call);
+}
+
+void call_enter_websocket(struct api_call *call)
+{
+    (void)atomic_fetch_sub(&call->server->requests, 1);
+    (void)atomic_fetch_add(&call->server->streams, 1);
+    call->is_stream = true;
+    call->is_entering = true;
+    call->route->on_websocket(call);
+    call->is_entering = false;
+    if (call->has_ended || call->answer == CALL_ANSWERED)
+        end_websocket(call);
+}
+
 void api_end(struct api_call *call)
 {
-    call_free(call);
+    call->has_ended = true;
+    if (!call->is_entering)
+        end_websocket(call);
 }
 
 /* ---- the handler ----------------------------------------------------------------------------- */

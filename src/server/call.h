@@ -25,7 +25,6 @@ enum call_answer {
     CALL_UNANSWERED,
     CALL_ANSWERED, /* status and body are here */
     CALL_STREAMED, /* its head went out already */
-    CALL_TAKEN,    /* a WebSocket's */
 };
 
 struct api_call {
@@ -63,6 +62,8 @@ struct api_call {
     struct api_call *next;         /* in a queue */
     struct idempotent *idempotent; /* its key, while the answer is to be kept */
     bool is_stream;                /* counted as one, no longer as a request */
+    bool is_entering;              /* on_websocket has not returned yet */
+    bool has_ended;                /* and has called api_end() */
 };
 
 /* In the loop's thread; the exchange is held. */
@@ -72,5 +73,8 @@ void call_free(struct api_call *call);
 void call_finish(struct api_call *call);
 /* Has the route's handler called and the call come back to call_finish(). In the loop's thread. */
 void call_start(struct api_call *call);
+
+/* Gives it to the route's on_websocket. In the loop's thread. */
+void call_enter_websocket(struct api_call *call);
 
 #endif

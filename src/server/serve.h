@@ -36,6 +36,7 @@ struct serve_limit {
     const char *doc; /* one sentence */
     uint64_t usual;  /* 0: by the machine */
 };
-const struct serve_limit *serve_limits(size_t *ret_count);
+/* False beyond the last. */
+bool serve_limit_at(size_t index, struct serve_limit *ret_limit);
 
 #endif

@@ -64,6 +64,10 @@ struct server {
     struct access_log *access_log;
     struct host *host; /* server/host.h */
     uint64_t started_us; /* since 1970 */
+    char *socket_path;   /* NULL: none of our own */
+    uint64_t socket_inode;
+    struct drain *drain;
+    struct policy_watch *policy_watch;
     atomic_bool is_draining;
     atomic_uint_fast64_t requests;
     atomic_uint_fast64_t streams;

@@ -40,6 +40,15 @@ HUTCH_MUST_CHECK int token_list(token_fn on_token, void *userdata, struct hutch_
 /* By id, or by a name that only one has. */
 HUTCH_MUST_CHECK int token_remove(const char *id, struct hutch_error *err);
 
+/* The directory, made when it is missing; -1 when it cannot be. */
+HUTCH_MUST_CHECK int token_directory(int *ret_directory, struct hutch_error *err);
+/* All that can be read of it, by id; free the list with free(). A file that is no token is passed
+ * over, for it lets nobody in. */
+HUTCH_MUST_CHECK int token_load(int directory, struct token **ret_tokens, size_t *ret_count,
+                                struct hutch_error *err);
+/* Which of these it is: NULL when it is none. Takes as long for a wrong secret as for the right
+ * one. */
+const struct token *token_find(const struct token *tokens, size_t count, const char *text);
 bool token_is_expired(const struct token *token, uint64_t now_s);
 
 #endif

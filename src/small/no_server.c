@@ -35,8 +35,8 @@ int token_remove(const char *id, struct hutch_error *err)
     return fail_small(err);
 }
 
-const struct serve_limit *serve_limits(size_t *ret_count)
+bool serve_limit_at(size_t index, struct serve_limit *ret_limit)
 {
-    *ret_count = 0;
-    return NULL;
+    (void)index, (void)ret_limit;
+    return false;
 }
