@@ -5,6 +5,7 @@
 
 #include "server/admission.h"
 #include "server/body.h"
+#include "server/host.h"
 #include "server/idempotency.h"
 #include "server/problem.h"
 #include "server/util.h"
@@ -44,6 +45,9 @@ static void free_texts(struct api_call *call)
 void call_free(struct api_call *call)
 {
     struct server *server = call->server;
+    if (call->answer != CALL_UNANSWERED)
+        metrics_answered(host_metrics(server->host), call->route, call->status,
+                         server_clock_us() - call->started_us, call->is_stream);
     if (call->turn)
         admission_leave(server->admission, (enum admission_line)call->turn);
     (void)atomic_fetch_sub(call->is_stream ? &server->streams : &server->requests, 1);

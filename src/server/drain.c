@@ -7,6 +7,7 @@
 
 #include "server/access_log.h"
 #include "server/admission.h"
+#include "server/host.h"
 #include "server/policy_watch.h"
 #include "server/util.h"
 
@@ -48,6 +49,7 @@ static void begin(struct server *server)
     const struct timeval interval = {.tv_usec = LOOK_MS * 1000};
     server->drain->until_us = server_clock_us() + server->limits.drain_ms * 1000;
     atomic_store(&server->is_draining, true);
+    host_drain(server->host);
     (void)event_add(server->drain->timer, &interval);
     http_server_drain(server->http, end_loop, server);
 }

@@ -17,11 +17,13 @@
 #include "server/authority.h"
 #include "server/dispatch.h"
 #include "server/drain.h"
+#include "server/host.h"
 #include "server/idempotency.h"
 #include "server/limits.h"
 #include "server/listen.h"
 #include "server/notify.h"
 #include "server/policy_watch.h"
+#include "server/pool.h"
 #include "server/util.h"
 #include "server/workers.h"
 
@@ -134,6 +136,16 @@ static int make_authority(struct server *server, struct hutch_error *err)
     return authority_new(server, &server->authority, err);
 }
 
+static int make_host(struct server *server, struct hutch_error *err)
+{
+    return host_new(&server->host, err);
+}
+
+static int make_pool(struct server *server, struct hutch_error *err)
+{
+    return warm_pool_new(server, &server->pool, err);
+}
+
 static int make_policy(struct server *server, struct hutch_error *err)
 {
     return hutch_policy_open(server->options->policy, &server->policy, err);
@@ -147,9 +159,9 @@ static int make_log(struct server *server, struct hutch_error *err)
 
 /* In this order: whoever listens can be asked. */
 static int (*const steps[])(struct server *server, struct hutch_error *err) = {
-    read_pools,       read_limits,      read_tls,     make_policy,    make_log,
-    make_idempotency, make_authority,   make_workers, make_admission, make_http,
-    drain_new,        policy_watch_new, listen_all,
+    read_pools, read_limits,      read_tls,         make_policy,  make_log,
+    make_host,  make_idempotency, make_authority,   make_workers, make_admission,
+    make_http,  drain_new,        policy_watch_new, listen_all,   make_pool,
 };
 
 static int set_up(struct server *server, struct hutch_error *err)
@@ -164,6 +176,7 @@ static void tear_down(struct server *server)
 {
     listen_end(server);
     policy_watch_free(server);
+    warm_pool_free(server->pool);
     http_server_free(server->http); /* whoever still works for a client learns that it is gone */
     server->http = NULL;
 }
@@ -174,6 +187,7 @@ static void free_parts(struct server *server)
     if (server->workers && !workers_end(server->workers, LAST_WORK_MS))
         return;
     drain_free(server);
+    host_free(server->host);
     admission_free(server->admission);
     authority_free(server->authority);
     idempotency_free(server->idempotency);
