@@ -199,6 +199,14 @@ static int last_event(struct events_out *out, const char *name, const char *json
                       name, json);
 }
 
+/* A browser would come back for more. */
+int events_end(struct events_out *out)
+{
+    if (flush(out) < 0)
+        return -1;
+    return out->form == EVENTS_SSE ? events_object(out, "end", NULL, "{}") : 0;
+}
+
 char *events_result_text(const struct hutch_result *result)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;

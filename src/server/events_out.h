@@ -53,6 +53,9 @@ int events_object(struct events_out *out, const char *name, const char *id, cons
 int events_result(struct events_out *out, const struct hutch_result *result);
 int events_error(struct events_out *out, const struct hutch_error *err);
 
+/* That was all, of something that has no result: an SSE event "end". */
+int events_end(struct events_out *out);
+
 /* The problem document of an error within a stream. NULL when there is no memory. */
 json_t *events_problem(const struct api_call *call, const struct hutch_error *err);
 /* The result as JSON in which output that the stream has told is empty. Free it with free(). */
