@@ -6,11 +6,6 @@
 #include <stddef.h>
 
 const struct api_route *const api_tables[] = {
-    routes_of_sandboxes,
-    routes_of_images,
-    routes_of_templates,
-    routes_of_audit,
-    routes_of_events,
-    routes_of_health,
-    NULL,
+    routes_of_sandboxes, routes_of_streams, routes_of_images, routes_of_templates,
+    routes_of_audit,     routes_of_events,  routes_of_health, NULL,
 };
