@@ -104,12 +104,23 @@ static size_t feed_known(struct http_exchange *exchange, const char *data, size_
     return used;
 }
 
+/* A chunk that will not fit need not come first. */
+static bool chunk_is_too_long(const struct body *body)
+{
+    return body->sink == BODY_TO_MEMORY && body->chunked.state == CHUNKED_DATA &&
+           body->chunked.left > body->most_bytes - body->memory.length;
+}
+
 static size_t feed_chunked(struct http_exchange *exchange, const char *data, size_t length)
 {
     struct chunked *chunked = &exchange->body.chunked;
     size_t used = chunked_skip(chunked, data, length);
     if (chunked->state == CHUNKED_WRONG) {
         exchange_refuse(exchange, 400, "The chunks of the request's body are not in order.");
+        return length;
+    }
+    if (chunk_is_too_long(&exchange->body)) {
+        exchange_refuse(exchange, 413, "The body of the request is too long.");
         return length;
     }
     if (chunked->state == CHUNKED_END) {
