@@ -106,9 +106,10 @@ static bool is_text_map(const json_t *value)
     return true;
 }
 
-static bool is_object(const json_t *value)
+/* What it has to be, its handler says. */
+static bool is_anything(const json_t *value)
 {
-    return json_is_object(value);
+    return !json_is_null(value);
 }
 
 static const struct {
@@ -124,7 +125,7 @@ static const struct {
     [API_TEXTS] = {is_texts, "a list of texts"},
     [API_TEXT_MAP] = {is_text_map, "an object whose values are texts"},
     [API_SPEC] = {NULL, NULL},
-    [API_OBJECT] = {is_object, "an object"},
+    [API_OBJECT] = {is_anything, "something"},
 };
 
 /* ---- fields ---------------------------------------------------------------------------------- */
