@@ -86,7 +86,7 @@ static const struct schema_property egress_figures[] = {EGRESS_FIGURES, {0}};
 
 static const struct schema_property egress[] = {
     EGRESS_FIGURES,
-    {"egress_denied", "[EgressDenial]", "Attempts that led nowhere, the latest.", false},
+    {"denials", "[EgressDenial]", "Attempts that led nowhere, the latest.", false},
     {0},
 };
 

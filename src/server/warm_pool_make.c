@@ -69,14 +69,14 @@ char *warm_pool_describe(const char *template)
 
 /* ---- what an earlier daemon left ------------------------------------------------------------- */
 
+/* The directory's own lock: no file is left of a daemon that was killed. */
 int warm_pool_lock(void)
 {
-    char directory[400], path[420];
+    char directory[400];
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     if (hutch_state_directory("run", directory, sizeof(directory), &ignored) < 0)
         return SERVER_NO_FD;
-    (void)snprintf(path, sizeof(path), "%s/pool.lock", directory);
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
         server_closep(&fd);
     return fd;

@@ -99,6 +99,23 @@ setup() { setup_world; }
 teardown() {
     local status=0
     if [ -n "$SERVE_PID" ]; then serve_end || { echo "the daemon ended with an error" >&2 && tail -n 20 "$WORK/serve.log" >&2 && status=1; }; fi
+    rm -rf "$HUTCH_HOME/lib/tokens" "$HUTCH_HOME/lib/answers" # what a daemon remembers
+    [ -n "$NEEDS_GC" ] || [ -z "${BATS_TEST_COMPLETED:-}" ] || release_pool || status=1
     teardown_world || status=1
     return $status
+}
+
+# The mount of the quota pool stays until a sweep finds it empty: that is not something left behind.
+release_pool() {
+    local swept
+    swept=$("$HUTCH" gc)
+    for _ in {1..100}; do
+        # its file system ends a while after its mount when much was removed from it
+        grep -qs "^$HUTCH_HOME/" /sys/block/loop*/loop/backing_file || break
+        sleep 0.1
+    done
+    case $swept in
+    "nothing to remove" | "removed mount quota pool") ;;
+    *) printf 'a sweep found something:\n%s\n' "$swept" >&2 && return 1 ;;
+    esac
 }
