@@ -268,9 +268,28 @@ static void deliver_held(struct connection *connection)
     }
 }
 
+/* Some of what is wrong wslay answers itself; for the rest it only stops. Where nothing of a frame
+ * may be on its way the client is told why. */
+static void end_wrongly(struct connection *connection, bool is_between_frames)
+{
+    static const char close_1002[] = "\x88\x02\x03\xea";
+    const struct iovec part = {(void *)(uintptr_t)close_1002, sizeof(close_1002) - 1};
+    if (!is_between_frames || connection->is_over) {
+        connection_close(connection);
+        return;
+    }
+    connection_send(connection, &part, 1);
+    tell(connection, WSLAY_CODE_PROTOCOL_ERROR);
+    if (connection->is_over)
+        return;
+    connection->websocket_is_over = true;
+    connection_answered(connection);
+}
+
 size_t websocket_feed(struct connection *connection, const char *data, size_t length)
 {
     struct websocket *websocket = connection->websocket;
+    bool is_between_frames = !wslay_event_want_write(websocket->context);
     if (connection->websocket_is_over)
         return length;
     if (websocket_is_held(connection))
@@ -283,7 +302,7 @@ size_t websocket_feed(struct connection *connection, const char *data, size_t le
     websocket->came_length = 0;
     deliver_held(connection);
     if (r != 0)
-        connection_close(connection);
+        end_wrongly(connection, is_between_frames);
     else
         send_queued(connection);
     /* One that says no more reads no more either. */
