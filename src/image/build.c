@@ -99,14 +99,17 @@ static int remove_containers(struct build *build, struct hutch_error *err)
     return r;
 }
 
-/* A Dockerfile that cannot be read is for buildah to complain about. */
+/* A Dockerfile that cannot be read is for buildah to complain about, and what can be read only once
+ * is for buildah to read. */
 static int give_bases(struct build *build, struct hutch_error *err)
 {
     hutch_autofree char *path = NULL;
     hutch_autofree char *text = NULL;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct stat info;
     int r = dockerfile_path(build->request, &path, err);
-    if (r < 0 || hutch_read_file(path, DOCKERFILE_MAX_BYTES, &text, NULL, &ignored) < 0)
+    if (r < 0 || stat(path, &info) < 0 || !S_ISREG(info.st_mode) ||
+        hutch_read_file(path, DOCKERFILE_MAX_BYTES, &text, NULL, &ignored) < 0)
         return r;
     return build_give_bases(build, text, err);
 }

@@ -95,6 +95,11 @@ END
     same "what it prints" app "$(cat "$WORK/out")"
     plain --image app -- cat /word
     same "what it says" 'a b $c "d" 2' "$(cat "$WORK/out")"
+    # one that can be read only once
+    build -t piped -f <(printf 'FROM busybox\nRUN echo piped >/word\n') "$WORK/app"
+    same "exit status" 0 "$status"
+    plain --image piped -- cat /word
+    same "what it says" piped "$(cat "$WORK/out")"
 }
 
 @test "a base that only the store has is taken from there, as its name is now" {
