@@ -93,8 +93,8 @@ void connection_linger(struct connection *connection, bool unread)
     }
     buffer_done(&connection->in);
     connection->is_lingering = true;
-    if (!connection->ssl && !connection->out.length)
-        (void)shutdown(connection->fd, SHUT_WR);
+    if (!connection->out.length)
+        transport_end(connection);
 }
 
 /* ---- an answer's end ---- */

@@ -249,6 +249,8 @@ ssize_t transport_read(struct connection *connection, void *data, size_t length)
 ssize_t transport_write(struct connection *connection, const struct iovec *parts, int count);
 bool transport_has_more(const struct connection *connection);
 int transport_start_tls(struct connection *connection, struct ssl_ctx_st *tls);
+/* Nothing more is sent: the client is to know. */
+void transport_end(struct connection *connection);
 void transport_close(struct connection *connection);
 /* Sends what it can and keeps the rest. */
 void connection_send(struct connection *connection, const struct iovec *parts, int count);

@@ -108,11 +108,24 @@ bool transport_has_more(const struct connection *connection)
     return connection->ssl && SSL_has_pending(connection->ssl);
 }
 
+static void say_goodbye(struct connection *connection)
+{
+    if (!connection->ssl || !SSL_is_init_finished(connection->ssl))
+        return;
+    (void)SSL_shutdown(connection->ssl);
+    ERR_clear_error();
+}
+
+void transport_end(struct connection *connection)
+{
+    say_goodbye(connection);
+    (void)shutdown(connection->fd, SHUT_WR);
+}
+
 void transport_close(struct connection *connection)
 {
     if (connection->ssl) {
-        (void)SSL_shutdown(connection->ssl);
-        ERR_clear_error();
+        say_goodbye(connection);
         SSL_free(connection->ssl);
         connection->ssl = NULL;
     }
