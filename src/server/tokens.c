@@ -187,7 +187,7 @@ const struct token *token_find(const struct token *tokens, size_t count, const c
     static const struct token nobody;
     unsigned char hash[TOKEN_HASH_BYTES];
     struct token wanted = {0};
-    const char *secret = strrchr(text, '_');
+    const char *secret = strchr(text, '.');
     size_t prefix = strlen(PREFIX);
     if (strncmp(text, PREFIX, prefix) != 0 || strlen(text) >= TOKEN_BYTES || !secret ||
         secret != text + prefix + TOKEN_ID_BYTES - 1)
@@ -272,7 +272,7 @@ static int fill(const struct token_request *request, uint64_t ms, struct token *
     (void)snprintf(token->tenant, sizeof(token->tenant), "%s",
                    request->tenant ? request->tenant : "");
     (void)snprintf(token->scope, sizeof(token->scope), "%s", request->scope);
-    (void)snprintf(ret_text, TOKEN_BYTES, PREFIX "%s_%s", token->id, secret);
+    (void)snprintf(ret_text, TOKEN_BYTES, PREFIX "%s.%s", token->id, secret);
     return 0;
 }
 

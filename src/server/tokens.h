@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens at rest: one file each in the state directory's tokens/, with everything about it but the
- * secret half, of which it has the hash. A token is "hutch_ID_SECRET". */
+ * secret half, of which it has the hash. A token is "hutch_ID.SECRET". */
 #ifndef HUTCH_SERVER_TOKENS_H
 #define HUTCH_SERVER_TOKENS_H
 
