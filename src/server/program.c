@@ -213,7 +213,7 @@ static void follow(struct process *process)
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-/* "hutch: not_found: image 'x': ..." */
+/* "hutch: not_found: image 'x': ..."; any other last line is one like those before. */
 static int fail_as_it_said(const struct process *process, struct hutch_error *err)
 {
     static const char prefix[] = "hutch: ";
@@ -222,6 +222,8 @@ static int fail_as_it_said(const struct process *process, struct hutch_error *er
         return server_fail(err, HUTCH_E_UNAVAILABLE, "nobody waited for it any more");
     if (!strncmp(why, prefix, sizeof(prefix) - 1))
         why += sizeof(prefix) - 1;
+    else if (*why)
+        (void)process->run->on_line(process->run->userdata, why);
     for (int code = 1; code < HUTCH_CODE_COUNT; code++) {
         const char *name = hutch_code_name((enum hutch_code)code);
         size_t length = strlen(name);
