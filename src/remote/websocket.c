@@ -354,7 +354,10 @@ int remote_websocket_turn(struct remote_websocket *socket, struct hutch_error *e
         *err = socket->err;
         return -(int)err->code;
     }
-    bool is_over = failed || socket->is_cut || wslay_event_get_close_received(socket->frames);
+    bool is_closed = wslay_event_get_close_received(socket->frames);
+    if (!socket->is_cut && !is_closed && !wslay_event_get_read_enabled(socket->frames))
+        return remote_fail_strange(err, "a message that is too large, or none");
+    bool is_over = failed || socket->is_cut || is_closed;
     *err = (struct hutch_error)HUTCH_ERROR_INIT;
     return is_over ? -1 : 0;
 }
