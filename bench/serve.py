@@ -230,7 +230,7 @@ def measure_pool(measure, world, hutch, tool, root, effort):
     daemon.end()
     with open(world.path("pool.access"), encoding="utf-8") as log:
         lines = [json.loads(line) for line in log]
-    on_server = [line["duration_us"] / 1000 for line in lines if line.get("status") == 201]
+    on_server = [line["us"] / 1000 for line in lines if line.get("status") == 201]
     return {"client": series.summary(), "server_ms": statistics.median(on_server) if on_server else None}
 
 

@@ -41,13 +41,13 @@ attack() { python3 "$TOP/tests/server/$1.py" "$2" >&2; } # FILE WAY
 }
 
 @test "the API is unreachable from inside a sandbox: by its port, its socket, any address of the host" {
-    serve --insecure-no-auth
+    serve --insecure-no-auth --access-log "$WORK/access.log"
     cp "$TOP/tests/server/inside.py" "$WORK/inside.py"
     local addresses
     addresses=$(ip -o addr show 2>/dev/null | awk '{sub("/.*", "", $4); print $4}' | tr '\n' ' ')
     "$TOP/tests/server/inside.py" "$PORT" "$SOCKET" 127.0.0.1 # the control: from the host it gets through
-    grep -q inside-marker "$WORK/serve.log" "$WORK/serve.out"
-    cp "$WORK/serve.log" "$WORK/log.before"
+    grep -q inside-marker "$WORK/access.log"
+    cp "$WORK/access.log" "$WORK/log.before"
     jq -n --arg port "$PORT" --arg socket "$SOCKET" --arg addresses "$addresses" --rawfile program "$WORK/inside.py" \
         '{command: (["python3", "-c", $program, $port, $socket] + ($addresses | split(" ") | map(select(. != ""))) + ["127.0.0.1", "::1", "0.0.0.0", "everywhere"])}' >"$WORK/request"
     api POST /api/run "$(cat "$WORK/request")"
@@ -58,5 +58,5 @@ attack() { python3 "$TOP/tests/server/$1.py" "$2" >&2; } # FILE WAY
     api POST /api/run "$(jq --arg rule "localhost:$PORT" '. + {egress: [$rule]}' "$WORK/request")"
     [ "$code" != 200 ] || expect 200 '.exit_code == 1'
     # the oracle: the daemon has heard of none of it
-    ! tail -c +"$(($(stat -c %s "$WORK/log.before") + 1))" "$WORK/serve.log" | grep inside-marker || false
+    ! tail -c +"$(($(stat -c %s "$WORK/log.before") + 1))" "$WORK/access.log" | grep inside-marker || false
 }

@@ -120,7 +120,7 @@ def pipelined():
 
 DEEP = 100_000
 BODIES = {
-    "nothing": b"",
+    "white space": b"  ",
     "no JSON": b"name=x",
     "half of it": b'{"project_name": "carrier"',
     "something behind": b'{"project_name": "carrier"} {}',
@@ -148,8 +148,8 @@ BODIES = {
     "a number for a name": b'{"project_name": 5}',
     "a list for a name": b'{"project_name": ["carrier"]}',
     "an empty name": b'{"project_name": ""}',
-    "a name that is a path": b'{"project_name": "../../carrier"}',
-    "a name without end": b'{"project_name": "' + b"a" * 10_000 + b'"}',
+    "a name that is a path": b'{"name": "../../carrier"}',
+    "a name without end": b'{"name": "' + b"a" * 10_000 + b'"}',
     "a negative limit": b'{"project_name": "carrier", "memory_limit": "-1g"}',
     "a limit that overflows": b'{"project_name": "carrier", "memory_limit": "18446744073709551617"}',
     "a limit that is no number": b'{"project_name": "carrier", "cpu_limit": "NaN"}',

@@ -7,7 +7,7 @@ import socket
 import sys
 
 PORT, PATH, *ADDRESSES = sys.argv[1:]
-ASK = b"GET /healthz?inside-marker HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+ASK = b"GET /api/inside-marker HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 def ways():
