@@ -108,10 +108,13 @@ static void give_back(struct pool *pool, struct slot *slot, struct member *membe
 {
     member->misses += err->code == HUTCH_E_CONFLICT && err->os_errno != EEXIST;
     (void)pthread_mutex_lock(&pool->mutex);
-    if (is_sound(member, err))
-        put_ready(slot, member);
-    else
+    if (is_sound(member, err)) { /* where it was: the oldest is the next */
+        member->next = slot->ready;
+        slot->ready = member;
+        slot->ready_count++;
+    } else {
         append(&pool->doomed, member);
+    }
     (void)pthread_cond_signal(&pool->changed);
     (void)pthread_mutex_unlock(&pool->mutex);
 }

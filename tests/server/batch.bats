@@ -81,7 +81,7 @@ PYTHON
     serve
     batch </dev/null
     [ "$code" = 400 ] || { [ "$code" = 200 ] && [ ! -s "$WORK/lines" ]; }
-    printf '\n\n \r\n' | batch
+    batch < <(printf '\n\n \r\n')
     [ "$code" = 200 ]
     [ ! -s "$WORK/lines" ]
     printf '{"command": ["true"]}' | batch

@@ -5,17 +5,18 @@
 load ../lib
 load serve
 
-pool() { "$HUTCH" ls -q --label hutch.pool | sort; } # those that wait
+# Those that wait.
+pool() { "$HUTCH" ls --json --label hutch.pool | jq -r '.sandboxes[] | select(.state == "running").name'; }
 
 # Until so many wait.
 pool_has() { # COUNT
     local try
     for try in {1..200}; do
-        [ "$(pool | wc -l)" != "$1" ] || return 0
+        [ "$(pool | wc -l)" != "$1" ] || break
         sleep 0.05
     done
-    echo "after $try looks the pool has: $(pool)" >&2
-    return 1
+    sleep 0.05 # the daemon hears of it, too
+    [ "$(pool | wc -l)" = "$1" ] || { echo "after $try looks the pool has: $(pool)" >&2 && return 1; }
 }
 
 id_of() { "$HUTCH" inspect "$1" | jq -r .id; }
