@@ -25,6 +25,7 @@
 #define LINGER_PAUSE_US 1000000 /* between two looks at what a command left running */
 #define START_PATIENCE_US 20000 /* a command is started in far less */
 #define START_PAUSE_US 5000     /* between two attempts to hasten its start */
+#define SETTLE_US 100000        /* of a terminal that something else still has open */
 #define EXIT_TIMEOUT 124
 
 void session_free(struct session *session)
@@ -263,12 +264,10 @@ static void drain(struct warden *warden, struct session *session)
     }
 }
 
-void session_exited(struct warden *warden, struct session *session, int status)
+static void conclude(struct warden *warden, struct session *session)
 {
     struct wire_message message = WIRE_MESSAGE_INIT;
     session->phase = SESSION_ENDED;
-    session->status = status;
-    session->ended_us = now_us();
     warden->idle_since_us = session->ended_us;
     hutch_fd_close(&session->input);
     if (session->is_recorded)
@@ -287,6 +286,27 @@ void session_exited(struct warden *warden, struct session *session, int status)
     hutch_buf_done(&message.text);
     if (!session->is_dying)
         session->deadline_us = WARDEN_NEVER;
+}
+
+/* What was written to a terminal comes out of it a little later, and its end after that. */
+static bool has_settled(struct warden *warden, struct session *session, uint64_t now)
+{
+    if (session->has_terminal)
+        session_read(warden, session, 0);
+    return !session->has_terminal || session->pipes[0] < 0 ||
+           (session->settle_us && now >= session->settle_us);
+}
+
+void session_exited(struct warden *warden, struct session *session, int status)
+{
+    session->status = status;
+    session->ended_us = now_us();
+    if (has_settled(warden, session, session->ended_us)) {
+        conclude(warden, session);
+        return;
+    }
+    session->settle_us = session->ended_us + SETTLE_US;
+    session->deadline_us = WARDEN_NEVER;
 }
 
 void session_read(struct warden *warden, struct session *session, size_t which)
@@ -375,6 +395,12 @@ uint64_t sessions_look(struct warden *warden)
     const struct session *first_starting = NULL;
     for (struct session *session = warden->sessions, *after; session; session = after) {
         after = session->next;
+        if (session->settle_us && session->phase == SESSION_RUNNING) {
+            if (has_settled(warden, session, now))
+                conclude(warden, session);
+            else if (session->settle_us < next)
+                next = session->settle_us;
+        }
         if (!is_alive(warden, session, now)) {
             session_forget(warden, session);
             continue;
@@ -421,12 +447,16 @@ void sessions_free(struct warden *warden)
         struct session *session = warden->sessions;
         if (session->phase == SESSION_STARTING)
             tell_never_started(warden, session);
-        if (session->phase == SESSION_RUNNING) { /* the sandbox ended with it */
+        if (session->phase == SESSION_RUNNING && session->settle_us) {
+            conclude(warden, session);
+        } else if (session->phase == SESSION_RUNNING) { /* the sandbox ended with it */
             if (!session->was_killed) {
                 session->was_killed = true;
                 session->ended_by = HUTCH_REASON_CANCELLED;
             }
             session_exited(warden, session, SIGKILL);
+            if (session->phase == SESSION_RUNNING)
+                conclude(warden, session); /* nobody is left who could say more */
         }
         (void)session_leave_groups(warden, session);
         session_forget(warden, session);

@@ -49,6 +49,7 @@ struct session {
     int pipes[2]; /* of a recorded one: our ends, or the terminal's master and none */
     int input;    /* of a recorded one that is given input: see session_record.c; negative: none */
     bool has_terminal;
+    uint64_t settle_us; /* it has exited; what its terminal still holds is waited for until then */
     struct log_writer *log;
     struct redactor redactors[2]; /* of a recorded one, where values are not to get into its log */
     int directory;                /* of a recorded one: its log and how it ended */
