@@ -92,23 +92,23 @@ static json_t *request_of(const struct api_route *route)
     return route->fields ? openapi_body(route->fields) : NULL;
 }
 
-/* Who may: a scope's name is what a token was made with. */
+/* Which scope a token has to have. */
+static const char *const scopes[] = {
+    [API_PUBLIC] = "public", [API_READ] = "read", [API_WRITE] = "write", [API_ADMIN] = "admin"};
+
 static json_t *security_of(const struct api_route *route)
 {
-    static const char *const scopes[] = {
-        [API_READ] = "read", [API_WRITE] = "write", [API_ADMIN] = "admin"};
-    return route->scope == API_PUBLIC ? json_array()
-                                      : json_pack("[{s:[s]}]", "bearer", scopes[route->scope]);
+    return route->scope == API_PUBLIC ? json_array() : json_pack("[{s:[]}]", "bearer");
 }
 
 static json_t *operation_of(const struct api_route *route)
 {
     json_t *request = request_of(route);
-    json_t *operation =
-        json_pack("{s:s,s:s,s:s,s:[s],s:o,s:o,s:o}", "operationId", route->operation, "summary",
-                  route->operation, "description", route->doc, "tags", tag_of(route->path),
-                  "parameters", openapi_parameters(route->path, route->query), "security",
-                  security_of(route), "responses", responses_of(route));
+    json_t *operation = json_pack(
+        "{s:s,s:s,s:s,s:[s],s:s,s:o,s:o,s:o}", "operationId", route->operation, "summary",
+        route->operation, "description", route->doc, "tags", tag_of(route->path), "x-scope",
+        scopes[route->scope], "parameters", openapi_parameters(route->path, route->query),
+        "security", security_of(route), "responses", responses_of(route));
     if (request)
         (void)json_object_set_new(operation, "requestBody", request);
     return operation;

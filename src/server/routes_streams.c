@@ -135,7 +135,7 @@ const struct api_route routes_of_streams[] = {
     {"GET", AT "/logs", "logs", "What its own command, or a session, has said.", API_READ,
      API_STREAMS | API_BYTES, logs_query, NULL, 200, NULL, handle_logs, NULL},
     {"GET", AT "/files", "readFile", "The bytes of a file, or what a path is.", API_READ, API_BYTES,
-     get_query, NULL, 200, NULL, handle_file_get, NULL},
+     get_query, NULL, 200, "FileStat|FileList", handle_file_get, NULL},
     {"PUT", AT "/files", "writeFile", "Makes a file, which is there when it is whole.", API_WRITE,
      API_BODY_PIPE, put_query, NULL, 201, "FileStat", handle_file_put, NULL},
     {"DELETE", AT "/files", "removeFile", "Removes a file or a directory.", API_WRITE, 0,

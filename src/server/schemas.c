@@ -29,8 +29,18 @@ static json_t *or_null(const char *type, size_t length)
     return json_pack("{s:[o,{s:s}]}", "anyOf", of_type(type, length), "type", "null");
 }
 
+/* One before the sign, another behind it. */
+static json_t *either(const char *type, size_t length, size_t sign)
+{
+    return json_pack("{s:[o,o]}", "anyOf", of_type(type, sign),
+                     of_type(type + sign + 1, length - sign - 1));
+}
+
 static json_t *of_type(const char *type, size_t length)
 {
+    const char *sign = memchr(type, '|', length);
+    if (sign)
+        return either(type, length, (size_t)(sign - type));
     char last = length ? type[length - 1] : '\0';
     if (last == '?')
         return or_null(type, length - 1);

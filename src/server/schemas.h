@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /* type: "string", "integer", "number", "boolean", "object" (any keys) or "any"; the name of another
- * schema; "TYPE?" where it may be null, "[TYPE]" for a list of them, "{TYPE}" for any keys with
- * such values. */
+ * schema; "TYPE|TYPE" for either, "TYPE?" where it may be null, "[TYPE]" for a list of them,
+ * "{TYPE}" for any keys with such values. */
 struct schema_property {
     const char *name;
     const char *type;

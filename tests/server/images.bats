@@ -56,7 +56,7 @@ shelf() { printf '{"reference": "%s/shelf/%s"}' "$REGISTRY" "$1"; } # NAME
     api POST /api/images/pull '{"reference": "--help"}' && expect_problem 400 invalid
     api POST /api/images/pull '{"reference": ""}' && expect_problem 400 invalid
     api POST /api/images/pull '{}' && expect_problem 400 invalid
-    api POST /api/images/pull "{\"reference\": \"$REGISTRY/shelf/busybox:1\", \"platform\": \"--quiet\"}" && expect_problem 400 invalid
+    api POST /api/images/pull "{\"reference\": \"$REGISTRY/shelf/busybox:1\", \"platform\": \"--quiet\"}" && expect_problem 404 not_found
     api POST '/api/images/import?reference=x:1' --data-binary 'no archive' && expect_problem 400 invalid
     api POST '/api/images/import?reference=x:1' && expect_problem 400 invalid
     api GET '/api/images/save?reference=nobody' && expect_problem 404 not_found
