@@ -91,7 +91,9 @@ int http_tls_new(const char *certificate, const char *key, const char *client_ca
  * on_drained is called when none is left. */
 void http_server_drain(struct http_server *server, void (*on_drained)(void *userdata),
                        void *userdata);
-/* Closes what is left. */
+/* Closes what is left: whoever holds an exchange finds it gone. Posts are still done. */
+void http_server_close(struct http_server *server);
+/* The same, and nobody posts or holds anything any more. */
 void http_server_free(struct http_server *server);
 struct http_counts {
     uint64_t connections; /* open now */

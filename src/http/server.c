@@ -156,10 +156,8 @@ void http_server_drain(struct http_server *server, void (*on_drained)(void *user
         http_post(server, tell_drained, server);
 }
 
-void http_server_free(struct http_server *server)
+void http_server_close(struct http_server *server)
 {
-    if (!server)
-        return;
     server->on_drained = NULL;
     stop_listening(server);
     while (server->connections) {
@@ -168,6 +166,13 @@ void http_server_free(struct http_server *server)
         connection_close(connection);
         connection_leave(connection);
     }
+}
+
+void http_server_free(struct http_server *server)
+{
+    if (!server)
+        return;
+    http_server_close(server);
     posts_done(server);
     deadlines_done(server);
     buffer_done(&server->head);

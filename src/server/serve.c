@@ -172,13 +172,23 @@ static int set_up(struct server *server, struct hutch_error *err)
     return status;
 }
 
+/* Whoever still works for a client learns that it is gone, and comes back to the loop. */
+static void recall_calls(struct server *server)
+{
+    uint64_t until_us = server_clock_us() + LAST_WORK_MS * 1000;
+    http_server_close(server->http);
+    while (atomic_load(&server->requests) + atomic_load(&server->streams) &&
+           server_clock_us() < until_us)
+        (void)event_base_loop(server->base, EVLOOP_ONCE); /* the drain's timer wakes it */
+}
+
 static void tear_down(struct server *server)
 {
     listen_end(server);
     policy_watch_free(server);
+    if (server->http && atomic_load(&server->is_draining))
+        recall_calls(server);
     warm_pool_free(server->pool);
-    http_server_free(server->http); /* whoever still works for a client learns that it is gone */
-    server->http = NULL;
 }
 
 /* When a worker is still at it, what it uses must stay; the process ends all the same. */
@@ -187,6 +197,7 @@ static void free_parts(struct server *server)
     if (server->workers && !workers_end(server->workers, LAST_WORK_MS))
         return;
     drain_free(server);
+    http_server_free(server->http);
     host_free(server->host);
     admission_free(server->admission);
     authority_free(server->authority);
