@@ -44,7 +44,7 @@ class Walk:
         if kind == "application/json" and kind in content:
             schema.check(self.document, content[kind]["schema"], answer.json())
 
-    def ask(self, method, path, *statuses, body=None, headers=None, **query):
+    def ask(self, method, path, /, *statuses, body=None, headers=None, **query):
         """The answer, with a status that is expected (or what the route says, without any)."""
         where = re.sub(r"\{(\w+)\}", lambda name: self.values[name.group(1)], path)
         if query:
@@ -59,7 +59,7 @@ class Walk:
         self.left.discard((method, path))
         return answer
 
-    def listen(self, path, **query):
+    def listen(self, path, /, **query):
         """The first bytes of a stream that does not end."""
         response = self.client.send("GET", path + "?" + urllib.parse.urlencode(query), headers=SSE)
         first = response.readline()
