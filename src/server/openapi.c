@@ -116,6 +116,7 @@ static json_t *operation_of(const struct api_route *route)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* A '/' at the end may be given or left out; here it is left out. */
 static int add_route(json_t *paths, const struct api_route *route)
 {
     char method[16];
@@ -123,10 +124,12 @@ static int add_route(json_t *paths, const struct api_route *route)
     for (; route->method[length] && length + 1 < sizeof(method); length++)
         method[length] = (char)tolower((unsigned char)route->method[length]);
     method[length] = '\0';
-    json_t *item = json_object_get(paths, route->path);
+    length = strlen(route->path);
+    length -= length > 1 && route->path[length - 1] == '/';
+    json_t *item = json_object_getn(paths, route->path, length);
     if (!item) {
         item = json_object();
-        if (json_object_set_new(paths, route->path, item) < 0)
+        if (json_object_setn_new(paths, route->path, length, item) < 0)
             return -1;
     }
     return json_object_set_new(item, method, operation_of(route));

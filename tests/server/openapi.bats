@@ -16,6 +16,7 @@ setup_file() {
 
 @test "every route answers as the document says" {
     python3 "$TOP/tests/server/routes.py" >&2
+    rm -rf "$HUTCH_HOME/lib/images"
 }
 
 @test "Spectral finds nothing in the document" {

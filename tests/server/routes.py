@@ -70,10 +70,10 @@ class Walk:
 
 
 def sandboxes(walk):
-    made = walk.ask("POST", "/api/sandboxes/", body={"project_name": "walk", "memory_limit": "256m", "labels": {"team": "red"},
+    made = walk.ask("POST", "/api/sandboxes", body={"project_name": "walk", "memory_limit": "256m", "labels": {"team": "red"},
                                                          "egress": ["example.com"]})
     walk.values["id"] = made.json()["id"]
-    for path in ("/api/sandboxes/", AT, AT + "/stats", AT + "/diff", AT + "/egress"):
+    for path in ("/api/sandboxes", AT, AT + "/stats", AT + "/diff", AT + "/egress"):
         walk.ask("GET", path)
     for verb in ("pause", "resume", "stop", "start"):
         walk.ask("POST", f"{AT}/{verb}")
