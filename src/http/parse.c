@@ -206,11 +206,8 @@ int head_parse(struct head *head, char *text, size_t length, bool has_tls,
     int r = ask_llhttp(&parser, text, length, &its);
     if (read_lines(head, text, length, limits, refusal) < 0 ||
         (its.status == 501 && refuse(refusal, its.status, its.why) < 0) ||
-        head_read_framing(head, refusal) < 0)
+        head_read_framing(head, refusal) < 0 ||
+        head_read_target(head, head_field(head, "host"), has_tls, refusal) < 0)
         return -1;
-    if (r < 0)
-        return refuse(refusal, its.status, its.why);
-    if (compare(head, &parser, refusal) < 0)
-        return -1;
-    return head_read_target(head, head_field(head, "host"), has_tls, refusal);
+    return r < 0 ? refuse(refusal, its.status, its.why) : compare(head, &parser, refusal);
 }

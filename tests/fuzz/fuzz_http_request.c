@@ -48,7 +48,7 @@ static void check_answers(const struct run *run)
     hutch_autofree char *text = fuzz_text((const uint8_t *)run->out, run->out_length);
     size_t answers = 0;
     for (const char *at = text; (at = strstr(at, "HTTP/1.1 ")); at += 9)
-        answers += strncmp(at, "HTTP/1.1 100 ", 13) != 0;
+        answers += at[9] >= '2' && at[9] <= '5';
     const char *last = strstr(text, "\r\nConnection: close\r\n");
     if (run->out_length < sizeof(run->out)) {
         REQUIRE(answers <= run->count + 1, "%zu answers to %zu requests", answers, run->count);
