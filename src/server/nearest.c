@@ -29,7 +29,7 @@ void nearest_offer(struct nearest *nearest, const char *name, size_t length)
     if (written >= NEAREST_BYTES || length >= NEAREST_BYTES)
         return;
     size_t found = distance(nearest->written, written, name, length);
-    size_t most = written > 5 ? 2 : 1;
+    size_t most = written > 4 ? 2 : 1; /* two letters in the wrong order are two */
     if (found > most || (*nearest->name && found >= nearest->distance))
         return;
     nearest->distance = found;
