@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who asks, and by which way: tokens and their verb, uids, Host and Origin.
 
+# shellcheck disable=SC2154  # code is what api found
+
 load ../lib
 load serve
 
@@ -117,7 +119,7 @@ load serve
     expect_problem 400 invalid
     serve_end
     serve --policy "$WORK/policy.json"
-    api_tcp "$token" POST /api/run '{"command": ["ls", "/x"], "mounts": [{"source": "'"$WORK"'/open", "target": "/x"}]}'
+    api_tcp "$token" POST /api/run '{"command": ["ls", "/x"], "mounts": ["'"$WORK"'/open:/x:ro"]}'
     expect 200 .ok
     api_tcp "$token" POST /api/run '{"command": ["true"], "mounts": [{"source": "/etc", "target": "/x"}]}'
     expect_problem 403 permission

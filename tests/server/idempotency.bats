@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Idempotency-Key: nothing is done twice, whatever becomes of the answer and of the daemon.
 
+# shellcheck disable=SC2154  # what serve and api leave
+
 load ../lib
 load serve
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is refused before a handler sees it: paths, methods, queries, bodies; and who has to wait or come again.
 
+# shellcheck disable=SC2030,SC2031,SC2154  # code is what api found
+
 load ../lib
 load serve
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The daemon as a program: its flags, where it listens, how it ends, what it reads again.
 
+# shellcheck disable=SC2030,SC2031  # what serve and api leave
+
 load ../lib
 load serve
 
