@@ -15,6 +15,7 @@
 #include "hutch/host.h"
 #include "hutch/sandbox.h"
 #include "server/host.h"
+#include "server/pool.h"
 #include "server/server.h"
 #include "server/util.h"
 
@@ -133,6 +134,18 @@ static void write_sandboxes(const struct row *row, const struct scrape *scrape, 
                       (unsigned long long)scrape->sandboxes[i]);
 }
 
+/* One of a pool's numbers, which the row says by its place. */
+static void write_pool(const struct row *row, const struct scrape *scrape, FILE *file)
+{
+    struct warm_pool_count count;
+    for (size_t i = 0; warm_pool_count(scrape->server->pool, i, &count); i++) {
+        uint64_t number;
+        memcpy(&number, (const char *)&count + row->offset, sizeof(number));
+        (void)fprintf(file, "%s{template=\"%s\"} %llu\n", row->name, count.template,
+                      (unsigned long long)number);
+    }
+}
+
 static void write_cpu(const struct row *row, const struct scrape *scrape, FILE *file)
 {
     (void)fprintf(file, "%s %.6f\n", row->name, scrape->cpu_seconds);
@@ -149,6 +162,7 @@ static void write_draining(const struct row *row, const struct scrape *scrape, F
 }
 
 #define AT(member) NULL, offsetof(struct scrape, member)
+#define OF_POOL(member) write_pool, offsetof(struct warm_pool_count, member)
 
 static const struct row rows[] = {
     {"hutch_build_info", "gauge", "The version that runs.", true, write_build, 0},
@@ -174,6 +188,13 @@ static const struct row rows[] = {
     {"hutch_queue_length", "gauge", "Requests that wait for their turn.", false, AT(counts.queued)},
     {"hutch_turned_away_total", "counter", "Requests for which the queue had no room: 429.", false,
      AT(counts.turned_away)},
+    {"hutch_pool_wanted", "gauge", "Sandboxes that a warm pool is to have ready.", false,
+     OF_POOL(wanted)},
+    {"hutch_pool_ready", "gauge", "Sandboxes that it has ready.", false, OF_POOL(ready)},
+    {"hutch_pool_handed_out_total", "counter", "Sandboxes that came out of it.", false,
+     OF_POOL(handed_out)},
+    {"hutch_pool_failures_total", "counter", "Sandboxes for it that could not be made.", false,
+     OF_POOL(failures)},
     {"hutch_workers", "gauge", "Threads that answer requests.", false, AT(counts.workers)},
     {"process_resident_memory_bytes", "gauge", "Memory of the daemon.", false, AT(resident_bytes)},
     {"process_open_fds", "gauge", "Descriptors that the daemon has open.", false, AT(open_files)},

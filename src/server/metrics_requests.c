@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/metrics.h"
 #include "server/util.h"
@@ -30,8 +31,11 @@ struct cell {
     atomic_uint_fast64_t sum_us;
 };
 
+#define TABLES_MAX 16
+
 struct metrics {
-    size_t count; /* of routes; one more cell is for requests without one */
+    size_t rows[TABLES_MAX]; /* of each table of routes */
+    size_t count;            /* of all; one more cell is for requests without a route */
     struct cell cells[];
 };
 
@@ -43,20 +47,16 @@ static size_t rows_of(const struct api_route *table)
     return count;
 }
 
-static size_t count_routes(void)
-{
-    size_t count = 0;
-    for (size_t i = 0; api_tables[i]; i++)
-        count += rows_of(api_tables[i]);
-    return count;
-}
-
 struct metrics *metrics_new(void)
 {
-    size_t count = count_routes();
+    size_t rows[TABLES_MAX] = {0}, count = 0;
+    for (size_t i = 0; i < TABLES_MAX && api_tables[i]; i++)
+        count += rows[i] = rows_of(api_tables[i]);
     struct metrics *metrics = calloc(1, sizeof(*metrics) + (count + 1) * sizeof(struct cell));
-    if (metrics)
-        metrics->count = count;
+    if (!metrics)
+        return NULL;
+    memcpy(metrics->rows, rows, sizeof(rows));
+    metrics->count = count;
     return metrics;
 }
 
@@ -69,11 +69,10 @@ void metrics_free(struct metrics *metrics)
 static size_t index_of(const struct metrics *metrics, const struct api_route *route)
 {
     size_t before = 0;
-    for (size_t i = 0; route && api_tables[i]; i++) {
-        size_t rows = rows_of(api_tables[i]);
-        if (route >= api_tables[i] && route < api_tables[i] + rows)
+    for (size_t i = 0; route && i < TABLES_MAX && api_tables[i]; i++) {
+        if (route >= api_tables[i] && route < api_tables[i] + metrics->rows[i])
             return before + (size_t)(route - api_tables[i]);
-        before += rows;
+        before += metrics->rows[i];
     }
     return metrics->count;
 }

@@ -102,6 +102,29 @@ END
     same "what it says" piped "$(cat "$WORK/out")"
 }
 
+@test "the directory can come as an archive of any compression, and nothing in it leads out" {
+    needs_root
+    printf 'FROM scratch\nCOPY file /file\n' | dockerfile
+    echo in the archive >"$WORK/app/file"
+    ln -s /etc/shadow "$WORK/app/Leads"
+    for flag in -c -cz -cJ; do
+        tar -C "$WORK/app" $flag . >"$WORK/app.tar"
+        build -q -t app:1 - <"$WORK/app.tar"
+        same "status of $flag" 0 "$status"
+        same "its file" "in the archive" "$(hutch image export app:1 | tar -xO --wildcards '*file')"
+        hutch image rm app:1
+    done
+    for name in Leads ../app/Dockerfile /etc/passwd nowhere; do
+        build -q -t app:1 -f "$name" - <"$WORK/app.tar"
+        same "status of $name" 125 "$status"
+        grep -q "the archive has no file '$name'" "$WORK/said"
+    done
+    build -t app:1 - < <(head -c 700 "$WORK/app.tar")
+    same "status of half an archive" 125 "$status"
+    build - <"$WORK/app.tar"
+    grep -q -e --tag "$WORK/said"
+}
+
 @test "a base that only the store has is taken from there, as its name is now" {
     needs_root
     local layout flag

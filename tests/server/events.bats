@@ -104,6 +104,32 @@ heard() { # FILE COUNT
     api DELETE /api/sandboxes/ours && expect 200
 }
 
+@test "a listener that does not read for a while misses nothing, and keeps nobody waiting" {
+    serve
+    python3 - "$SOCKET" "$HUTCH" "$(long_or 150 1500)" >&2 <<'END'
+import re, socket, subprocess, sys
+def listen(query):
+    one = socket.socket(socket.AF_UNIX)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one.settimeout(20)
+    one.connect(sys.argv[1])
+    one.sendall(f"GET /api/events?{query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return one
+def ids(one, last):
+    data = b""
+    while f"id: {last}\n".encode() not in data:
+        data += one.recv(65536)
+    return [int(n) for n in re.findall(rb"(?m)^id: (\d+)", data)]
+slow, quick, runs = listen("from=1"), listen("from=1"), int(sys.argv[3])
+# a long command line: so few events fill every buffer on the way
+batch = "\n".join('{"command": ["true", "%s"]}' % ("x" * 3000) for _ in range(runs))
+subprocess.run(["curl", "-sS", "-o", "/dev/null", "--unix-socket", sys.argv[1], "-H", "Content-Type: application/x-ndjson", "--data-binary", "@-",
+                "http://localhost/api/batch"], input=batch.encode(), check=True)
+assert ids(quick, 2 * runs) == list(range(1, 2 * runs + 1))
+assert ids(slow, 2 * runs) == list(range(1, 2 * runs + 1))
+END
+}
+
 @test "a daemon that ends lets its listeners go, and 300 of them cost it little" {
     serve
     python3 - "$SOCKET" "$SERVE_PID" >&2 <<'END'
