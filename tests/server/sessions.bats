@@ -50,7 +50,7 @@ client() { python3 "$TOP/tests/server/sessions.py" "$1" >&2; } # NAME
     expect_problem 409 conflict # it has no terminal
     api POST "/api/sandboxes/box/exec/$id/stdin" --data-binary x
     expect_problem 409 conflict # it reads nothing
-    for nobody in 0123456789abcdef .. x%2fy ''; do
+    for nobody in 0123456789abcdef XYZ %2e%2e; do
         api GET "/api/sandboxes/box/exec/$nobody/attach"
         [ "$code" = 404 ]
     done
