@@ -15,6 +15,7 @@
 #define LOOK_MS 5000       /* between two looks at those that wait */
 #define FIRST_PAUSE_MS 500 /* after a failure to make one; twice as long after the next */
 #define LONGEST_PAUSE_MS 60000
+#define CALM_MS 30    /* in a burst, those who ask come before those who may */
 #define MOST_MISSES 2 /* one that did not fit so often is not made for anybody any more */
 
 struct member {
@@ -33,7 +34,7 @@ struct slot {
     uint64_t handed_out;
     uint64_t failures;
     uint64_t pause_ms;
-    uint64_t try_again_us;
+    uint64_t try_again_us; /* not before */
 };
 
 struct pool {
@@ -88,6 +89,14 @@ static void doom_all(struct pool *pool, struct slot *slot)
         append(&pool->doomed, member);
 }
 
+static void member_remove(struct member *member)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    (void)!hutch_sandbox_remove(member->sandbox, true, &ignored); /* or the next start does */
+    hutch_sandbox_free(member->sandbox);
+    free(member);
+}
+
 /* ---- handing out ----------------------------------------------------------------------------- */
 
 bool warm_pool_has(const struct pool *pool, const char *template)
@@ -108,7 +117,10 @@ static void give_back(struct pool *pool, struct slot *slot, struct member *membe
 {
     member->misses += err->code == HUTCH_E_CONFLICT && err->os_errno != EEXIST;
     (void)pthread_mutex_lock(&pool->mutex);
-    if (is_sound(member, err)) { /* where it was: the oldest is the next */
+    bool is_late = pool->is_ending;
+    if (is_late) {
+        /* nobody looks at the lists any more */
+    } else if (is_sound(member, err)) { /* where it was: the oldest is the next */
         member->next = slot->ready;
         slot->ready = member;
         slot->ready_count++;
@@ -117,6 +129,8 @@ static void give_back(struct pool *pool, struct slot *slot, struct member *membe
     }
     (void)pthread_cond_signal(&pool->changed);
     (void)pthread_mutex_unlock(&pool->mutex);
+    if (is_late)
+        member_remove(member);
 }
 
 int warm_pool_claim(struct pool *pool, const char *template, struct hutch_spec *spec,
@@ -138,6 +152,10 @@ int warm_pool_claim(struct pool *pool, const char *template, struct hutch_spec *
     free(member);
     (void)pthread_mutex_lock(&pool->mutex);
     slot->handed_out++;
+    if (!slot->pause_ms && slot->ready_count * 2 >= slot->wanted)
+        slot->try_again_us = server_clock_us() + (uint64_t)CALM_MS * 1000;
+    else if (!slot->pause_ms)
+        slot->try_again_us = 0;
     (void)pthread_cond_signal(&pool->changed);
     (void)pthread_mutex_unlock(&pool->mutex);
     return 0;
@@ -159,14 +177,6 @@ bool warm_pool_count(struct pool *pool, size_t index, struct warm_pool_count *re
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
-
-static void member_remove(struct member *member)
-{
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
-    (void)!hutch_sandbox_remove(member->sandbox, true, &ignored); /* or the next start does */
-    hutch_sandbox_free(member->sandbox);
-    free(member);
-}
 
 static struct member *member_of(struct hutch_sandbox *sandbox)
 {
@@ -388,7 +398,7 @@ int warm_pool_new(struct server *server, struct pool **ret_pool, struct hutch_er
     return -(int)err->code;
 }
 
-void warm_pool_free(struct pool *pool)
+void warm_pool_end(struct pool *pool)
 {
     if (!pool)
         return;
@@ -397,14 +407,22 @@ void warm_pool_free(struct pool *pool)
     (void)pthread_cond_signal(&pool->changed);
     (void)pthread_mutex_unlock(&pool->mutex);
     (void)pthread_join(pool->thread, NULL);
-    for (size_t i = 0; i < pool->slot_count; i++) {
+    (void)pthread_mutex_lock(&pool->mutex);
+    for (size_t i = 0; i < pool->slot_count; i++)
         doom_all(pool, &pool->slots[i]);
-        free(pool->slots[i].description);
-    }
+    (void)pthread_mutex_unlock(&pool->mutex);
     remove_doomed(pool);
+    server_closep(&pool->lock);
+}
+
+void warm_pool_free(struct pool *pool)
+{
+    for (size_t i = 0; pool && i < pool->slot_count; i++)
+        free(pool->slots[i].description);
+    if (!pool)
+        return;
     (void)pthread_cond_destroy(&pool->changed);
     (void)pthread_mutex_destroy(&pool->mutex);
-    server_closep(&pool->lock);
     free(pool->slots);
     free(pool);
 }

@@ -23,7 +23,10 @@ struct server;
 /* Begins to fill what server->pools says. Without any, what an earlier daemon left is removed. */
 HUTCH_MUST_CHECK int warm_pool_new(struct server *server, struct pool **ret_pool,
                                    struct hutch_error *err);
-/* Waits for what is being made, and removes every member. */
+/* Waits for what is being made, and removes every member. Whoever claims one from then on gets
+ * none. */
+void warm_pool_end(struct pool *pool);
+/* When nobody claims any more. */
 void warm_pool_free(struct pool *pool);
 
 /* 0: a member has become what the spec says. POOL_NONE: there is none that fits, and a new one has

@@ -188,7 +188,7 @@ static void tear_down(struct server *server)
     policy_watch_free(server);
     if (server->http && atomic_load(&server->is_draining))
         recall_calls(server);
-    warm_pool_free(server->pool);
+    warm_pool_end(server->pool);
 }
 
 /* When a worker is still at it, what it uses must stay; the process ends all the same. */
@@ -196,6 +196,7 @@ static void free_parts(struct server *server)
 {
     if (server->workers && !workers_end(server->workers, LAST_WORK_MS))
         return;
+    warm_pool_free(server->pool);
     drain_free(server);
     http_server_free(server->http);
     host_free(server->host);

@@ -299,10 +299,9 @@ int home_write_spec(const struct home *home, const char *json, struct hutch_erro
 
 static int exchange(const struct home *home, const char *fresh, const char *name)
 {
-    if (syscall(SYS_renameat2, home->dir, fresh, home->dir, name, RENAME_EXCHANGE) < 0)
-        return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
-    (void)unlinkat(home->dir, fresh, 0);
-    return 0;
+    if (syscall(SYS_renameat2, home->dir, fresh, home->dir, name, RENAME_EXCHANGE) == 0)
+        return 0;
+    return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
 }
 
 int home_exchange(const struct home *home, const struct home_record *record, const char *json,
@@ -319,8 +318,9 @@ int home_exchange(const struct home *home, const struct home_record *record, con
 
 void home_settle(const struct home *home)
 {
-    static const char *const names[] = {"state", "spec"};
+    static const char *const names[] = {"state", "spec"}, *const old[] = {"state.new", "spec.new"};
     for (size_t i = 0; i < HUTCH_COUNT(names); i++) {
+        (void)unlinkat(home->dir, old[i], 0);
         hutch_autofd int fd = open_own(home, names[i], O_RDONLY);
         if (fd >= 0)
             (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
