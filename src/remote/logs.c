@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "remote/client.h"
 #include "remote/lines.h"
@@ -118,10 +119,21 @@ int hutch_sandbox_signal(struct hutch_sandbox *sandbox, const char *id, int numb
 
 /* ---- which there are ------------------------------------------------------------------------- */
 
+static uint64_t age_us(const json_t *row)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t now_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    uint64_t started_us = remote_number(row, "started_ms", 0) * 1000;
+    return started_us && started_us < now_us ? now_us - started_us : 0;
+}
+
 static int list_one(const json_t *row, hutch_process_fn on_process, void *userdata)
 {
     const json_t *command = json_object_get(row, "command");
     const char *id = remote_text(row, "id"), *state = remote_text(row, "state");
+    if (!state || strcmp(state, "running") != 0)
+        return 0; /* what has ended is told as long as its output is kept */
     const char **argv = calloc(json_array_size(command) + 1, sizeof(*argv));
     size_t index, count = 0;
     const json_t *word;
@@ -132,9 +144,9 @@ static int list_one(const json_t *row, hutch_process_fn on_process, void *userda
     }
     struct hutch_process process = {
         .session = id,
-        .phase = state && !strcmp(state, "running") ? "running" : "ended",
-        .recorded = remote_flag(row, "recorded"),
-        .age_us = remote_number(row, "age_ms", 0) * 1000,
+        .phase = "running",
+        .recorded = true,
+        .age_us = age_us(row),
         .argv = argv,
     };
     int status = argv && remote_is_id(id) ? on_process(userdata, &process) : 0;

@@ -30,7 +30,9 @@ struct session {
     bool reads_stdin; /* its end has not come yet */
     bool is_cancelled;
     json_t *result;
-    unsigned tries; /* since something came */
+    struct hutch_error complaint; /* what the daemon has said last; nothing when all went on */
+    uint64_t lost_bytes;          /* of output */
+    unsigned tries;               /* since something came */
 };
 
 /* ---- beginning ------------------------------------------------------------------------------- */
@@ -152,6 +154,9 @@ static int take_output(struct session *session, const char *data, size_t length,
     for (size_t i = 1; i < HEAD_BYTES; i++)
         after = after << 8 | (unsigned char)data[i];
     enum hutch_stream stream = (enum hutch_stream)data[0];
+    uint64_t start = after >= length - HEAD_BYTES ? after - (length - HEAD_BYTES) : 0;
+    session->lost_bytes += start > session->output.offset ? start - session->output.offset : 0;
+    session->complaint = (struct hutch_error)HUTCH_ERROR_INIT;
     if (remote_output_add(&session->output, stream, data + HEAD_BYTES, length - HEAD_BYTES, err) <
             0 &&
         on_lost_reader(session, stream == HUTCH_STDERR ? 1 : 0, err) < 0)
@@ -169,8 +174,8 @@ static int on_message(void *userdata, bool is_text, const char *data, size_t len
         return take_output(session, data, length, err);
     remote_autojson json_t *message = json_loadb(data, length, JSON_ALLOW_NUL, NULL);
     const char *type = remote_text(message, "type");
-    if (type && !strcmp(type, "error"))
-        return remote_fail_problem(json_object_get(message, "error"), err);
+    if (type && !strcmp(type, "error")) /* it matters when nothing comes after it */
+        (void)remote_fail_problem(json_object_get(message, "error"), &session->complaint);
     if (type && !strcmp(type, "result")) {
         json_decref(session->result);
         session->result = json_incref(json_object_get(message, "result"));
@@ -263,6 +268,10 @@ static int reconnect(struct session *session, struct hutch_error *err)
 {
     remote_websocket_free(session->socket);
     session->socket = NULL;
+    if (session->complaint.code) {
+        *err = session->complaint;
+        return -(int)err->code;
+    }
     if (session->reads_stdin && session->exec->options->terminal_fd < 0)
         return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0,
                           "the connection to the daemon was cut while standard input was being "
@@ -306,6 +315,11 @@ static int conclude(struct session *session, int failed, struct hutch_result **r
                                        : remote_result_in(session->result, &result, err);
     if (!failed)
         failed = remote_output_finish(&session->output, result, err);
+    if (!failed && session->lost_bytes && !result->error.code)
+        (void)hutch_fail(&result->error, HUTCH_E_UNAVAILABLE, 0,
+                         "%" PRIu64 " bytes of output are no longer there: the command was faster "
+                         "than the connection; a larger '--log-limit' of the sandbox keeps more",
+                         session->lost_bytes);
     if (failed)
         hutch_result_free(result);
     else
