@@ -77,9 +77,11 @@ int hutch_sandbox_open(const char *name, struct hutch_sandbox **ret_sandbox,
     if (!*name)
         return hutch_fail(err, HUTCH_E_INVALID, 0, "a sandbox's name is not empty");
     struct remote_call call = REMOTE_CALL(remote_path("/api/sandboxes/{}", name));
-    if (remote_do(&call, &answer, err) < 0)
-        return -(int)err->code;
-    return remote_sandbox_take(answer, ret_sandbox, err);
+    int failed = remote_do(&call, &answer, err);
+    if (failed == -HUTCH_E_NOT_FOUND)
+        return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
+                          "there is no sandbox '%.64s'; 'hutch ls' lists those there are", name);
+    return failed ? failed : remote_sandbox_take(answer, ret_sandbox, err);
 }
 
 int hutch_sandbox_list(hutch_sandbox_fn on_sandbox, void *userdata, struct hutch_error *err)
