@@ -230,20 +230,32 @@ static void add(struct events_hub *hub, struct listener *listener)
         listener_free(listener);
 }
 
+/* Everything that may fail before the stream begins. */
+static int prepare(struct events_hub *hub, uint64_t *from, struct listener **ret_listener,
+                   struct hutch_error *err)
+{
+    (void)pthread_mutex_lock(&hub->lock);
+    int status = start(hub, err);
+    (void)pthread_mutex_unlock(&hub->lock);
+    if (status == 0)
+        status = fix_number(from, err);
+    if (status < 0)
+        return status;
+    *ret_listener = calloc(1, sizeof(**ret_listener));
+    return *ret_listener ? 0 : server_fail_nomem(err);
+}
+
 void events_hub_listen(struct events_hub *hub, struct api_call *call, enum events_form form,
                        uint64_t from, const char *label)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
     struct events_out out;
-    struct listener *listener = calloc(1, sizeof(*listener));
-    (void)pthread_mutex_lock(&hub->lock);
-    int status = listener ? start(hub, &err) : server_fail_nomem(&err);
-    (void)pthread_mutex_unlock(&hub->lock);
-    if (status == 0)
-        status = fix_number(&from, &err);
-    if (status < 0)
+    struct listener *listener = NULL;
+    if (prepare(hub, &from, &listener, &err) < 0 || !listener) {
         api_fail(call, &err);
-    if (status < 0 || events_begin(call, form, &out) < 0) {
+        return;
+    }
+    if (events_begin(call, form, &out) < 0) {
         free(listener);
         return;
     }

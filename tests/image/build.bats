@@ -119,7 +119,7 @@ END
         same "status of $name" 125 "$status"
         grep -q "the archive has no file '$name'" "$WORK/said"
     done
-    build -t app:1 - < <(head -c 700 "$WORK/app.tar")
+    build -t app:1 - < <(head -c 100 "$WORK/app.tar")
     same "status of half an archive" 125 "$status"
     build - <"$WORK/app.tar"
     grep -q -e --tag "$WORK/said"
