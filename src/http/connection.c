@@ -257,12 +257,12 @@ static void watch(struct event *event, bool *is_set, bool wanted)
 static enum deadline_kind what_is_due(const struct connection *connection)
 {
     const struct http_exchange *exchange = connection->exchange;
-    if (connection->is_lingering || websocket_is_closing(connection))
+    if (connection->is_lingering)
         return DEADLINE_LINGER;
     if (connection->out.length)
         return DEADLINE_WRITE;
     if (connection->websocket)
-        return DEADLINE_IDLE;
+        return websocket_is_closing(connection) ? DEADLINE_LINGER : DEADLINE_IDLE;
     if (exchange && body_is_wanted(exchange) && !exchange->body.waits_for_room)
         return DEADLINE_BODY;
     if (exchange)

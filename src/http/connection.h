@@ -281,7 +281,6 @@ void stream_pump(struct http_exchange *exchange);
 void connection_refuse(struct connection *connection, const struct refusal *refusal);
 /* The same to a request. */
 void exchange_refuse(struct http_exchange *exchange, int status, const char *why);
-void http_log(struct http_server *server, const struct http_log_entry *entry);
 
 /* ---- WebSocket (websocket.c) ---- */
 

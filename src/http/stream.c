@@ -18,9 +18,9 @@ static void watch(struct stream *stream, bool wanted)
         return;
     if (!wanted)
         (void)event_del(&stream->readable);
-    else if (event_add(&stream->readable, NULL) < 0)
+    stream->is_watched = wanted && event_add(&stream->readable, NULL) == 0;
+    if (wanted && !stream->is_watched)
         event_active(&stream->readable, EV_READ, 0); /* a file: it can be read always */
-    stream->is_watched = wanted;
 }
 
 void stream_done(struct http_exchange *exchange)
@@ -28,7 +28,7 @@ void stream_done(struct http_exchange *exchange)
     struct stream *stream = HUTCH_TAKE_PTR(exchange->stream);
     if (!stream)
         return;
-    watch(stream, false);
+    (void)event_del(&stream->readable);
     hutch_fd_close(&stream->fd);
     free(stream);
 }

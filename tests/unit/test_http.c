@@ -2,6 +2,8 @@
 /* Requests, answers, bodies and streams, as a client sees them. */
 #include "http_world.h"
 
+#include <sys/mman.h>
+
 #define CLOSE "Host: a\r\nConnection: close\r\n\r\n"
 
 static const char *body_of(const char *answer)
@@ -365,6 +367,24 @@ static void a_stream_of_1_0_ends_with_the_connection(void **state)
     (void)close(fd);
 }
 
+/* Not one of those that can be waited for. */
+static void a_file_is_a_stream_too(void **state)
+{
+    struct world *world = *state;
+    static char data[1000000], answer[1001000];
+    world_start(world, NULL);
+    int fd = client_open(world), file = memfd_create("stream", MFD_CLOEXEC);
+    memset(data, 'x', sizeof(data));
+    assert_int_equal(write(file, data, sizeof(data)), sizeof(data));
+    assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+    client_send(fd, "GET /wait HTTP/1.1\r\n" CLOSE);
+    wait_until(world, world->waiting);
+    http_answer_stream(world->waiting, 200, NULL, sizeof(data), file);
+    assert_true(client_read(world, fd, answer, sizeof(answer), NULL));
+    assert_int_equal(strlen(body_of(answer)), sizeof(data));
+    (void)close(fd);
+}
+
 /* ---- life ---- */
 
 static void a_client_that_goes_is_noticed(void **state)
@@ -489,6 +509,7 @@ int main(void)
         ONE(a_stream_that_ends_before_is_cut),
         ONE(a_stream_that_is_cut_has_no_end),
         ONE(a_stream_of_1_0_ends_with_the_connection),
+        ONE(a_file_is_a_stream_too),
         ONE(a_client_that_goes_is_noticed),
         ONE(a_client_that_is_not_read_is_noticed_too),
         ONE(what_is_posted_is_called),
