@@ -33,6 +33,7 @@ static int take_piece(struct remote_lines *lines, const json_t *row, struct hutc
         return lines->on_row ? lines->on_row(lines->userdata, row, err) : 0;
     struct remote_piece piece = {.stream = strcmp(stream, "stderr") ? HUTCH_STDOUT : HUTCH_STDERR,
                                  .after = remote_number(row, "offset", 0),
+                                 .lost_bytes = remote_number(row, "lost", 0),
                                  .time_us = remote_number(row, "time_us", 0),
                                  .data = json_string_value(data),
                                  .length = json_string_length(data)};

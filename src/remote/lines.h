@@ -13,7 +13,8 @@
 
 struct remote_piece {
     enum hutch_stream stream;
-    uint64_t after; /* where to go on */
+    uint64_t after;      /* where to go on */
+    uint64_t lost_bytes; /* before it: they are no longer there */
     uint64_t time_us;
     const char *data;
     size_t length;

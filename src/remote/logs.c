@@ -20,26 +20,21 @@ struct log_reading {
     const struct hutch_log_options *options;
     hutch_log_fn on_piece;
     void *userdata;
-    uint64_t next; /* offset of what comes next; known after the first piece */
-    bool has_begun;
-    int status; /* what on_piece has said */
+    uint64_t next; /* where to go on */
+    int status;    /* what on_piece has said */
 };
 
 static int take_piece(void *userdata, const struct remote_piece *piece, struct hutch_error *err)
 {
     struct log_reading *reading = userdata;
     uint64_t start = piece->after >= piece->length ? piece->after - piece->length : 0;
-    bool is_known = (reading->has_begun || reading->options->offset) &&
-                    reading->options->streams == (HUTCH_STDOUT | HUTCH_STDERR);
-    struct hutch_log_piece shown = {
-        .stream = piece->stream,
-        .offset = start,
-        .time_us = piece->time_us,
-        .lost_bytes = is_known && start > reading->next ? start - reading->next : 0,
-        .data = piece->data,
-        .length = piece->length};
+    struct hutch_log_piece shown = {.stream = piece->stream,
+                                    .offset = start,
+                                    .time_us = piece->time_us,
+                                    .lost_bytes = piece->lost_bytes,
+                                    .data = piece->data,
+                                    .length = piece->length};
     reading->next = piece->after;
-    reading->has_begun = true;
     reading->status = reading->on_piece(reading->userdata, &shown);
     return reading->status ? hutch_fail(err, HUTCH_E_SYSTEM, 0, "the reader wants no more") : 0;
 }

@@ -51,8 +51,9 @@ int remote_fail_curl(const struct remote_client *client, CURLcode code, const ch
         }
     return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0,
                       "the connection to the daemon at '%.200s' was cut (%.120s); look at its log, "
-                      "and try again",
-                      name, detail && *detail ? detail : curl_easy_strerror(code));
+                      "and try again%s",
+                      name, detail && *detail ? detail : curl_easy_strerror(code),
+                      strncmp(name, "http://", 7) ? "" : ", or with https:// where it has TLS");
 }
 
 /* ---- what the daemon says -------------------------------------------------------------------- */

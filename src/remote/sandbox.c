@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/spec.h"
 #include "remote/body.h"
 #include "remote/client.h"
 #include "remote/files.h"
@@ -53,6 +54,10 @@ int hutch_sandbox_create(struct hutch_spec *spec, struct hutch_sandbox **ret_san
     const char *sent = remote_sent_workspace(spec);
     struct hutch_sandbox *sandbox = NULL;
     json_t *body = NULL, *answer = NULL;
+    if (sent && spec->command.count)
+        return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
+                          "the command would begin before the workspace has been sent; leave it "
+                          "out here, and start it with 'hutch exec -d'");
     if (remote_body_of_spec(spec, &body, err) < 0)
         return -(int)err->code;
     struct remote_call call =

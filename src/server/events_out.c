@@ -103,6 +103,8 @@ static int tell(struct events_out *out, enum hutch_stream stream, const char *da
                 bool is_text)
 {
     char head[160];
+    /* text of control characters alone, such as zeros, would be six times as long */
+    is_text = is_text && text_escape(NULL, data, length) <= 2 * length;
     const char *tail = is_text ? "\"}\n\n" : "\",\"encoding\":\"base64\"}\n\n";
     size_t tail_length = strlen(tail) - (out->form == EVENTS_NDJSON);
     size_t head_length = (size_t)head_of_piece(out, stream, head, sizeof(head));

@@ -86,18 +86,19 @@ static const char *short_escape(unsigned char byte)
     }
 }
 
+static const char hex[] = "0123456789abcdef";
+
 size_t text_escape(char *target, const char *data, size_t length)
 {
     size_t used = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)data[i];
-        char code[8] = {(char)byte};
+        const char code[6] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
         const char *written = short_escape(byte);
-        size_t step = written ? 2 : 1;
-        if (!written && (byte < 0x20 || byte == 0x7f))
-            step = (size_t)snprintf(code, sizeof(code), "\\u%04x", byte);
+        bool is_control = byte < 0x20 || byte == 0x7f;
+        size_t step = written ? 2 : is_control ? sizeof(code) : 1;
         if (target)
-            memcpy(target + used, written ? written : code, step);
+            memcpy(target + used, written ? written : is_control ? code : data + i, step);
         used += step;
     }
     return used;
