@@ -32,6 +32,7 @@ enum api_type {
     API_TEXT_MAP,
     API_SPEC,   /* every field of hutch_fields() that is for `uses`, beside the others */
     API_OBJECT, /* anything: the handler looks at it */
+    API_FORM,   /* of a query: "sse" or "ndjson" */
 };
 
 struct api_field {

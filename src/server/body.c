@@ -126,6 +126,7 @@ static const struct {
     [API_TEXT_MAP] = {is_text_map, "an object whose values are texts"},
     [API_SPEC] = {NULL, NULL},
     [API_OBJECT] = {is_anything, "something"},
+    [API_FORM] = {is_text, "a text"},
 };
 
 /* ---- fields ---------------------------------------------------------------------------------- */

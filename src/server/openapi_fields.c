@@ -23,8 +23,11 @@ static json_t *type_of(enum api_type type)
         [API_TEXT_MAP] = {"object", NULL},
         [API_SPEC] = {NULL, NULL},
         [API_OBJECT] = {NULL, NULL},
+        [API_FORM] = {NULL, NULL},
     };
     const char *name = types[type].type;
+    if (type == API_FORM)
+        return json_pack("{s:s,s:[s,s]}", "type", "string", "enum", "sse", "ndjson");
     if (type == API_TEXTS)
         return json_pack("{s:s,s:{s:s}}", "type", name, "items", "type", "string");
     if (type == API_TEXT_MAP)

@@ -72,6 +72,11 @@ static bool is_duration(const char *text)
     return hutch_duration_parse(text, &ms, &ignored) == 0;
 }
 
+static bool is_form(const char *text)
+{
+    return !strcmp(text, "sse") || !strcmp(text, "ndjson");
+}
+
 /* What a query can have; anything else is a text to it. */
 static const struct {
     enum api_type type;
@@ -81,6 +86,7 @@ static const struct {
     {API_BOOLEAN, is_flag, "0 or 1"},
     {API_INTEGER, is_integer, "a whole number that is not negative"},
     {API_DURATION, is_duration, "a time such as 30s"},
+    {API_FORM, is_form, "sse or ndjson"},
 };
 
 static int check(const struct api_field *row, const char *value, struct hutch_error *err)

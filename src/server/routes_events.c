@@ -35,7 +35,7 @@ static const struct api_field events_query[] = {
     {"from", API_INTEGER, false,
      "The number of the first event; without it, those to come. Last-Event-ID goes first.", 0},
     {"label", API_TEXT, false, "KEY or KEY=VALUE: of sandboxes and runs that have it.", 0},
-    {"stream", API_TEXT, false, "sse, or ndjson.", 0},
+    {"stream", API_FORM, false, "sse, or ndjson.", 0},
     {0},
 };
 

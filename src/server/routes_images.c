@@ -180,7 +180,7 @@ static void handle_prune(struct api_call *call)
 
 #define STREAM_ROW                                                                                \
     {                                                                                             \
-        "stream", API_TEXT, false, "sse or ndjson: its log as it comes, and the answer at last.", \
+        "stream", API_FORM, false, "sse or ndjson: its log as it comes, and the answer at last.", \
             0                                                                                     \
     }
 #define PLATFORM_ROW                                                                     \

@@ -21,7 +21,7 @@ static const struct api_field remove_query[] = {
 
 static const struct api_field stats_query[] = {
     {"interval", API_DURATION, false, "Of a stream: how often, from 100ms to 1h; 1s otherwise.", 0},
-    {"stream", API_TEXT, false, "sse or ndjson, as an Accept of its type says.", 0},
+    {"stream", API_FORM, false, "sse or ndjson, as an Accept of its type says.", 0},
     {0},
 };
 
@@ -32,12 +32,12 @@ static const struct api_field diff_query[] = {
 
 static const struct api_field egress_query[] = {
     {"follow", API_BOOLEAN, false, "1: what happens from now on, until the sandbox ends.", 0},
-    {"stream", API_TEXT, false, "sse or ndjson, as an Accept of its type says.", 0},
+    {"stream", API_FORM, false, "sse or ndjson, as an Accept of its type says.", 0},
     {0},
 };
 
 static const struct api_field run_query[] = {
-    {"stream", API_TEXT, false, "sse or ndjson, as an Accept of its type says.", 0},
+    {"stream", API_FORM, false, "sse or ndjson, as an Accept of its type says.", 0},
     {0},
 };
 

@@ -55,7 +55,7 @@ static const struct api_field signal_fields[] = {
 };
 
 static const struct api_field form_query[] = {
-    {"stream", API_TEXT, false, "sse or ndjson, instead of an Accept header.", 0},
+    {"stream", API_FORM, false, "sse or ndjson, instead of an Accept header.", 0},
     {0},
 };
 
@@ -66,7 +66,7 @@ static const struct api_field wait_query[] = {
 
 static const struct api_field attach_query[] = {
     {"from", API_INTEGER, false, "The offset to go on at. Last-Event-ID is stronger.", 0},
-    {"stream", API_TEXT, false, "sse or ndjson, instead of an Accept header.", 0},
+    {"stream", API_FORM, false, "sse or ndjson, instead of an Accept header.", 0},
     {0},
 };
 

@@ -68,6 +68,7 @@ heard() { # FILE COUNT
     sleep 0.3
     [ "$(jq -s 'map(.seq)' -c "$WORK/lines")" = "[7,8]" ]
     api GET /api/events -H 'Last-Event-ID: x' && expect_problem 400 invalid
+    api GET "/api/events?stream=xml" && expect_problem 400 invalid
 }
 
 @test "what was collected into the database is told from there, and the rest without a gap" {
