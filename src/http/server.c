@@ -161,6 +161,8 @@ void http_server_close(struct http_server *server)
     while (server->connections) {
         struct connection *connection = server->connections;
         connection_enter(connection);
+        if (connection->exchange) /* is nothing to one that is no WebSocket */
+            http_websocket_close(connection->exchange, 1001, "the server ends");
         connection_close(connection);
         connection_leave(connection);
     }

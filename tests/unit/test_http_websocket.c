@@ -328,6 +328,22 @@ static void who_is_quiet_is_asked_and_then_left(void **state)
     assert_int_equal(world->closed_code, 1006);
 }
 
+static void the_end_of_the_server_is_said(void **state)
+{
+    struct world *world = *state;
+    unsigned char frame[4];
+    world_start(world, NULL);
+    int fd = websocket_open(world);
+    http_server_free(world->server);
+    world->server = NULL;
+    assert_int_equal(world->closed_code, 1006);
+    assert_true(http_is_gone(world->waiting));
+    assert_int_equal(recv(fd, frame, sizeof(frame), MSG_WAITALL), sizeof(frame));
+    assert_int_equal(frame[0], FIN | CLOSING);
+    assert_int_equal(frame[2] << 8 | frame[3], 1001);
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +358,7 @@ int main(void)
         ONE(there_is_room_again_when_it_was_taken),
         ONE(who_only_pings_is_not_read_for_ever),
         ONE(who_is_quiet_is_asked_and_then_left),
+        ONE(the_end_of_the_server_is_said),
 #undef ONE
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
