@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection: what comes is used, what it waits for next is decided in one place. */
+/* A connection: what comes on it is used, one request after the other. */
 #include "http/connection.h"
 
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-
-#include "util/own.h"
 
 /* What a refused client sends behind its request is thrown away, up to here: closing while it
  * sends would take the answer back from it. */
@@ -71,7 +64,7 @@ void connection_close(struct connection *connection)
         end_exchange(connection, true);
 }
 
-static void connection_free(struct connection *connection)
+void connection_free(struct connection *connection)
 {
     struct http_server *server = connection->server;
     websocket_done(connection);
@@ -99,7 +92,7 @@ void connection_linger(struct connection *connection, bool unread)
 
 /* ---- an answer's end ---- */
 
-static void finish(struct connection *connection)
+void connection_finish(struct connection *connection)
 {
     const struct http_exchange *exchange = connection->exchange;
     if (connection->out.length || connection->is_over || exchange->body.sink == BODY_TO_NOTHING)
@@ -120,7 +113,7 @@ void connection_answered(struct connection *connection)
     /* A body that still comes when its answer is whole: where it ends is nobody's concern. */
     if (!exchange->keep_alive || (sink != BODY_DONE && sink != BODY_TO_NOTHING))
         connection->closes = true;
-    finish(connection);
+    connection_finish(connection);
 }
 
 /* ---- what comes ---- */
@@ -164,7 +157,7 @@ static size_t use_once(struct connection *connection, const char *data, size_t l
         return 0;
     size_t used = body_feed(connection, data, length);
     if (connection->exchange && connection->exchange->answer == ANSWER_MADE)
-        finish(connection);
+        connection_finish(connection);
     return used;
 }
 
@@ -198,7 +191,7 @@ void connection_go_on(struct connection *connection)
     connection->in = came;
 }
 
-static void take(struct connection *connection, const char *data, size_t length)
+void connection_take(struct connection *connection, const char *data, size_t length)
 {
     bool some_waits = connection->in.length > 0;
     size_t used = some_waits ? 0 : use(connection, data, length);
@@ -212,7 +205,7 @@ static void take(struct connection *connection, const char *data, size_t length)
 
 /* The client sends nothing more. Who waits for an answer is gone, for one who only closed its
  * sending side cannot be told from one who died; an answer that is made is still sent. */
-static void take_end(struct connection *connection)
+void connection_take_end(struct connection *connection)
 {
     const struct http_exchange *exchange = connection->exchange;
     connection->is_ended = true;
@@ -220,262 +213,4 @@ static void take_end(struct connection *connection)
         connection_close(connection);
     else
         connection->closes = true;
-}
-
-/* ---- what it waits for ---- */
-
-/* How many bytes may be read now. */
-static size_t room(const struct connection *connection)
-{
-    const struct http_exchange *exchange = connection->exchange;
-    uint64_t ahead = connection->server->options.limits.pipelined_bytes;
-    if (connection->is_over || connection->is_ended)
-        return 0;
-    if (connection->websocket && !connection->is_lingering)
-        return websocket_is_held(connection) ? 0 : PIECE_BYTES;
-    if (!exchange || connection->is_lingering)
-        return PIECE_BYTES;
-    if (body_is_wanted(exchange))
-        return exchange->body.waits_for_room ? 0 : PIECE_BYTES;
-    if (connection->in.length >= ahead)
-        return 0;
-    return ahead - connection->in.length < PIECE_BYTES ? (size_t)ahead - connection->in.length
-                                                       : PIECE_BYTES;
-}
-
-static void watch(struct event *event, bool *is_set, bool wanted)
-{
-    if (*is_set == wanted)
-        return;
-    *is_set = wanted;
-    if (wanted)
-        (void)event_add(event, NULL);
-    else
-        (void)event_del(event);
-}
-
-static enum deadline_kind what_is_due(const struct connection *connection)
-{
-    const struct http_exchange *exchange = connection->exchange;
-    if (connection->is_lingering)
-        return DEADLINE_LINGER;
-    if (connection->out.length)
-        return DEADLINE_WRITE;
-    if (connection->websocket)
-        return websocket_is_closing(connection) ? DEADLINE_LINGER : DEADLINE_IDLE;
-    if (exchange && body_is_wanted(exchange) && !exchange->body.waits_for_room)
-        return DEADLINE_BODY;
-    if (exchange)
-        return connection->is_reading ? DEADLINE_NONE : DEADLINE_LOOK;
-    /* A client that never said anything has as long as one that is saying it. */
-    return connection->in.length || !connection->is_known ? DEADLINE_HEAD : DEADLINE_IDLE;
-}
-
-/* Of one that is set already: does it begin anew? */
-static bool is_renewed(const struct connection *connection, enum deadline_kind kind)
-{
-    switch (kind) {
-    case DEADLINE_HEAD:
-        return connection->has_request;
-    case DEADLINE_BODY:
-        return connection->has_read;
-    case DEADLINE_WRITE:
-        return connection->has_written;
-    case DEADLINE_IDLE:
-        return connection->has_read || (connection->has_written && !connection->websocket);
-    case DEADLINE_LINGER:
-    case DEADLINE_LOOK:
-    case DEADLINE_COUNT:
-        break;
-    }
-    return false;
-}
-
-void connection_enter(struct connection *connection)
-{
-    connection->depth++;
-}
-
-void connection_leave(struct connection *connection)
-{
-    if (--connection->depth)
-        return;
-    if (connection->is_over) {
-        connection_free(connection);
-        return;
-    }
-    bool reads = room(connection) > 0;
-    watch(&connection->readable, &connection->is_reading, reads);
-    watch(&connection->writable, &connection->is_writing,
-          connection->out.length || connection->tls_wants_write);
-    if (reads && transport_has_more(connection))
-        event_active(&connection->readable, EV_READ, 0);
-    enum deadline_kind kind = what_is_due(connection);
-    deadline_set(connection, kind, is_renewed(connection, kind));
-    connection->has_read = connection->has_written = connection->has_request = false;
-}
-
-/* ---- events ---- */
-
-static void read_some(struct connection *connection)
-{
-    struct http_server *server = connection->server;
-    size_t most = room(connection);
-    if (!most)
-        return; /* held since */
-    ssize_t count = transport_read(connection, server->came, most);
-    if (count > 0) {
-        connection->has_read = true;
-        take(connection, server->came, (size_t)count);
-    } else if (count == 0) {
-        take_end(connection);
-    } else if (errno != EAGAIN && errno != EINTR) {
-        connection_close(connection);
-    }
-}
-
-static void on_readable(evutil_socket_t fd, short events, void *userdata)
-{
-    struct connection *connection = userdata;
-    (void)fd, (void)events;
-    connection_enter(connection);
-    read_some(connection);
-    connection_leave(connection);
-}
-
-/* Nothing waits to be sent any more. */
-static void sent_all(struct connection *connection)
-{
-    struct http_exchange *exchange = connection->exchange;
-    if (connection->is_lingering)
-        connection_linger(connection, true);
-    else if (exchange && exchange->answer == ANSWER_MADE)
-        finish(connection);
-    else if (exchange && exchange->answer == ANSWER_STREAM)
-        stream_pump(exchange);
-    else if (connection->websocket)
-        websocket_flush(connection);
-    connection_go_on(connection);
-}
-
-static void on_writable(evutil_socket_t fd, short events, void *userdata)
-{
-    struct connection *connection = userdata;
-    (void)fd, (void)events;
-    connection_enter(connection);
-    if (connection->tls_wants_write)
-        read_some(connection);
-    bool had_some = connection->out.length > 0;
-    connection_flush(connection);
-    if (had_some && !connection->out.length && !connection->is_over)
-        sent_all(connection);
-    connection_leave(connection);
-}
-
-void connection_is_due(struct connection *connection, enum deadline_kind kind)
-{
-    connection_enter(connection);
-    struct pollfd client = {.fd = connection->fd, .events = POLLRDHUP};
-    switch (kind) {
-    case DEADLINE_HEAD:
-        if (connection->in.length)
-            connection_refuse(connection,
-                              &(struct refusal){408, "The head of the request did not come."});
-        else
-            connection_close(connection);
-        break;
-    case DEADLINE_BODY:
-        if (connection->exchange->answer == ANSWER_NONE)
-            exchange_refuse(connection->exchange, 408, "The body of the request did not come.");
-        else
-            connection_close(connection);
-        break;
-    case DEADLINE_IDLE:
-        if (connection->websocket)
-            websocket_is_idle(connection);
-        else
-            connection_close(connection);
-        break;
-    case DEADLINE_LOOK:
-        if (poll(&client, 1, 0) > 0)
-            connection_close(connection);
-        break;
-    case DEADLINE_WRITE:
-    case DEADLINE_LINGER:
-    case DEADLINE_COUNT:
-        connection_close(connection);
-        break;
-    }
-    connection_leave(connection);
-}
-
-/* ---- the beginning of one ---- */
-
-static void refuse_client(struct http_server *server, int fd, bool has_tls)
-{
-    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
-                                 "Content-Length: 0\r\nConnection: close\r\n\r\n";
-    server->counts.refused++;
-    if (!has_tls)
-        (void)send(fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    hutch_fd_close(&fd);
-}
-
-static void set_options(const struct connection *connection)
-{
-    const int on = 1, quiet_s = 60;
-    if (connection->peer->about.is_unix)
-        return;
-    (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    /* A stream that has nothing to say learns by this alone that its reader is gone. */
-    (void)setsockopt(connection->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_KEEPIDLE, &quiet_s, sizeof(quiet_s));
-}
-
-static struct connection *allocate(struct listener *listener, int fd, const void *address,
-                                   size_t length)
-{
-    struct http_server *server = listener->server;
-    struct connection *connection = calloc(1, sizeof(*connection));
-    if (!connection)
-        return NULL;
-    connection->server = server;
-    connection->fd = fd;
-    connection->deadline.kind = DEADLINE_NONE;
-    connection->peer = peer_new(fd, address, listener->tls != NULL);
-    if (connection->peer)
-        connection->client = client_join(server, &connection->peer->about, address, length);
-    if (connection->client &&
-        (!listener->tls || transport_start_tls(connection, listener->tls) == 0))
-        return connection;
-    client_leave(server, connection->client);
-    peer_unref(connection->peer);
-    free(connection);
-    return NULL;
-}
-
-void connection_new(struct listener *listener, int fd, const void *address, size_t length)
-{
-    struct http_server *server = listener->server;
-    struct connection *connection = NULL;
-    if (server->counts.connections < server->options.limits.connections)
-        connection = allocate(listener, fd, address, length);
-    if (!connection) {
-        refuse_client(server, fd, listener->tls != NULL);
-        return;
-    }
-    server->counts.accepted++;
-    server->counts.connections++;
-    connection->next = server->connections;
-    if (connection->next)
-        connection->next->previous = connection;
-    server->connections = connection;
-    (void)event_assign(&connection->readable, server->base, fd, EV_READ | EV_PERSIST, on_readable,
-                       connection);
-    (void)event_assign(&connection->writable, server->base, fd, EV_WRITE | EV_PERSIST, on_writable,
-                       connection);
-    set_options(connection);
-    deadline_set(connection, DEADLINE_HEAD, true);
-    connection_enter(connection);
-    connection_leave(connection);
 }

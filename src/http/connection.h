@@ -236,12 +236,21 @@ void connection_enter(struct connection *connection);
 void connection_leave(struct connection *connection);
 /* At once: what waits to be sent is lost. */
 void connection_close(struct connection *connection);
+/* Of one that is over: connection_leave() does. */
+void connection_free(struct connection *connection);
 /* Uses what has come as far as that is possible now. */
 void connection_go_on(struct connection *connection);
 /* No request is read any more; what still comes is thrown away. unread: something does. */
 void connection_linger(struct connection *connection, bool unread);
 /* The answer is made whole. */
 void connection_answered(struct connection *connection);
+/* The same again: perhaps nothing waits to be sent any more. */
+void connection_finish(struct connection *connection);
+void connection_take(struct connection *connection, const char *data, size_t length);
+void connection_take_end(struct connection *connection);
+
+/* events.c */
+void connection_watch(struct connection *connection);
 void connection_is_due(struct connection *connection, enum deadline_kind kind);
 
 /* transport.c: plain or TLS. -1 with errno; EAGAIN when it would wait. */

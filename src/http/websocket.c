@@ -1,103 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WebSocket (RFC 6455): the handshake, and frames by wslay, which refuses those that are not masked
- * or not in order. */
-#include <openssl/evp.h>
-#include <openssl/sha.h>
+/* The frames of a WebSocket (RFC 6455), by wslay, which refuses those that are not masked or not in
+ * order. */
 #include <stdlib.h>
 #include <string.h>
-#include <wslay/wslay.h>
 
-#include "http/connection.h"
+#include "http/websocket.h"
 #include "util/own.h"
 
-#define MUCH_WAITS ((size_t)64 * 1024)
 /* Pongs wait as messages do; a client that only pings and never reads stops being read here. */
 #define MOST_QUEUED 1024
-
-struct message {
-    struct message *next;
-    size_t length;
-    bool is_text;
-    char data[];
-};
-
-struct websocket {
-    wslay_event_context_ptr context;
-    struct http_websocket_fns fns;
-    const char *came; /* what is being fed */
-    size_t came_length;
-    struct message *held; /* came in the same piece as the message at which it was held up */
-    struct message **last_held;
-    bool is_held;
-    bool is_asked; /* for a pong */
-    bool is_closing;
-    bool wants_room;
-    bool is_told; /* that it is over */
-};
-
-/* ---- the handshake ---- */
-
-/* 16 bytes in base64. */
-static bool key_is_valid(const char *key)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    return key && strlen(key) == 24 && strspn(key, letters) == 22 && !strcmp(key + 22, "==");
-}
-
-static void make_accept(const char *key, char *ret_accept)
-{
-    static const char magic[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    unsigned char digest[SHA_DIGEST_LENGTH];
-    char text[24 + sizeof(magic)];
-    memcpy(text, key, 24);
-    memcpy(text + 24, magic, sizeof(magic));
-    (void)SHA1((const unsigned char *)text, sizeof(text) - 1, digest);
-    (void)EVP_EncodeBlock((unsigned char *)ret_accept, digest, sizeof(digest));
-}
-
-static bool is_offered(const struct head *head, const char *protocol)
-{
-    for (size_t i = 0; i < head->field_count; i++)
-        if (!strcmp(head->fields[i].name, "sec-websocket-protocol") &&
-            list_has(head->fields[i].value, protocol))
-            return true;
-    return false;
-}
-
-/* NULL: what was asked for is one. */
-static const char *what_is_wrong(const struct head *head)
-{
-    const char *version = head_field(head, "sec-websocket-version");
-    if (!head->wants_websocket)
-        return "This is a WebSocket: ask for it with 'Upgrade: websocket'.";
-    if (!version || strcmp(version, "13") != 0)
-        return "The version of WebSocket spoken here is 13.";
-    if (!key_is_valid(head_field(head, "sec-websocket-key")))
-        return "Sec-WebSocket-Key is not 16 bytes in base64.";
-    return NULL;
-}
-
-static bool send_handshake(struct http_exchange *exchange, const char *protocol)
-{
-    char accept[32];
-    bool is_chosen = protocol && is_offered(&exchange->head, protocol);
-    const struct http_header headers[] = {
-        {"Upgrade", "websocket"},
-        {"Sec-WebSocket-Accept", accept},
-        {is_chosen ? "Sec-WebSocket-Protocol" : NULL, protocol},
-        {0},
-    };
-    make_accept(head_field(&exchange->head, "sec-websocket-key"), accept);
-    answer_begin(exchange, 101);
-    exchange->keep_alive = false;
-    if (!answer_head_make(exchange, 101, headers, HTTP_LENGTH_UNKNOWN, false))
-        return false;
-    const struct buffer *head = &exchange->connection->server->head;
-    const struct iovec part = {head->memory, head->length};
-    connection_send(exchange->connection, &part, 1);
-    return true;
-}
 
 /* ---- wslay's side ---- */
 
@@ -217,7 +128,7 @@ static void end_when_over(struct connection *connection)
 
 /* ---- what goes, what comes ---- */
 
-static void send_queued(struct connection *connection)
+void websocket_send_queued(struct connection *connection)
 {
     struct websocket *websocket = connection->websocket;
     if (connection->is_over || connection->websocket_is_over)
@@ -232,7 +143,7 @@ static void send_queued(struct connection *connection)
 void websocket_flush(struct connection *connection)
 {
     struct websocket *websocket = connection->websocket;
-    send_queued(connection);
+    websocket_send_queued(connection);
     if (connection->is_over || connection->websocket_is_over || !websocket->wants_room ||
         http_websocket_pending(connection->exchange) > MUCH_WAITS)
         return;
@@ -253,7 +164,7 @@ bool websocket_is_closing(const struct connection *connection)
     return connection->websocket && connection->websocket->is_closing;
 }
 
-static void deliver_held(struct connection *connection)
+void websocket_deliver_held(struct connection *connection)
 {
     struct websocket *websocket = connection->websocket;
     while (websocket->held && !websocket->is_held && !connection->is_over) {
@@ -300,11 +211,11 @@ size_t websocket_feed(struct connection *connection, const char *data, size_t le
     int r = wslay_event_recv(websocket->context);
     size_t used = length - websocket->came_length;
     websocket->came_length = 0;
-    deliver_held(connection);
+    websocket_deliver_held(connection);
     if (r != 0)
         end_wrongly(connection, is_between_frames);
     else
-        send_queued(connection);
+        websocket_send_queued(connection);
     /* One that says no more reads no more either. */
     return wslay_event_get_read_enabled(websocket->context) ? used : length;
 }
@@ -318,13 +229,12 @@ void websocket_is_idle(struct connection *connection)
         return;
     }
     websocket->is_asked = true;
-    send_queued(connection);
+    websocket_send_queued(connection);
 }
 
-/* ---- what the handler calls ---- */
+/* ---- its beginning ---- */
 
-static struct websocket *websocket_new(struct connection *connection,
-                                       const struct http_websocket_fns *fns)
+struct websocket *websocket_new(struct connection *connection, const struct http_websocket_fns *fns)
 {
     static const struct wslay_event_callbacks callbacks = {
         .recv_callback = on_recv, .send_callback = on_send, .on_msg_recv_callback = on_message};
@@ -340,100 +250,4 @@ static struct websocket *websocket_new(struct connection *connection,
     wslay_event_config_set_max_recv_msg_length(websocket->context,
                                                connection->server->options.limits.message_bytes);
     return websocket;
-}
-
-int http_websocket(struct http_exchange *exchange, const char *protocol,
-                   const struct http_websocket_fns *fns)
-{
-    struct connection *connection = exchange->connection;
-    if (!connection || exchange->answer != ANSWER_NONE)
-        return -1;
-    const char *wrong = what_is_wrong(&exchange->head);
-    if (wrong) {
-        exchange_refuse(exchange, 400, wrong);
-        return -1;
-    }
-    struct websocket *websocket = websocket_new(connection, fns);
-    if (!websocket) {
-        exchange_refuse(exchange, 503, "The server is out of memory.");
-        return -1;
-    }
-    connection_enter(connection);
-    connection->websocket = websocket;
-    exchange->answer = ANSWER_WEBSOCKET;
-    if (!send_handshake(exchange, protocol))
-        connection_close(connection);
-    connection_go_on(connection);
-    connection_leave(connection);
-    return 0;
-}
-
-/* NULL: nothing goes there any more. */
-static struct connection *open_connection(const struct http_exchange *exchange)
-{
-    struct connection *connection = exchange->connection;
-    if (!connection || !connection->websocket || connection->websocket->is_closing ||
-        connection->websocket_is_over || connection->is_over)
-        return NULL;
-    return connection;
-}
-
-void http_websocket_send(struct http_exchange *exchange, bool is_text, const char *data,
-                         size_t length)
-{
-    struct connection *connection = open_connection(exchange);
-    const struct wslay_event_msg message = {.opcode =
-                                                is_text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME,
-                                            .msg = (const uint8_t *)data,
-                                            .msg_length = length};
-    if (!connection)
-        return;
-    connection_enter(connection);
-    if (wslay_event_queue_msg(connection->websocket->context, &message) == WSLAY_ERR_NOMEM)
-        connection_close(connection);
-    else
-        send_queued(connection);
-    if (!connection->is_over && http_websocket_pending(exchange) > MUCH_WAITS)
-        connection->websocket->wants_room = true;
-    connection_leave(connection);
-}
-
-size_t http_websocket_pending(const struct http_exchange *exchange)
-{
-    const struct connection *connection = exchange->connection;
-    if (!connection || !connection->websocket)
-        return 0;
-    return connection->out.length +
-           wslay_event_get_queued_msg_length(connection->websocket->context);
-}
-
-void http_websocket_hold(struct http_exchange *exchange, bool hold)
-{
-    struct connection *connection = open_connection(exchange);
-    if (!connection)
-        return;
-    connection_enter(connection);
-    connection->websocket->is_held = hold;
-    if (!hold && !connection->is_using) {
-        deliver_held(connection);
-        connection_go_on(connection);
-    }
-    connection_leave(connection);
-}
-
-void http_websocket_close(struct http_exchange *exchange, int code, const char *why)
-{
-    struct connection *connection = open_connection(exchange);
-    size_t length = why ? strnlen(why, 123) : 0;
-    if (!connection)
-        return;
-    connection_enter(connection);
-    connection->websocket->is_closing = true;
-    if (wslay_event_queue_close(connection->websocket->context, (uint16_t)code,
-                                (const uint8_t *)why, length) == WSLAY_ERR_NOMEM)
-        connection_close(connection);
-    else
-        send_queued(connection);
-    connection_go_on(connection);
-    connection_leave(connection);
 }
