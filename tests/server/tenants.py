@@ -120,7 +120,7 @@ def another_tenants():
                     failed.append(f"{method} {path}: {answer.status}, and {nobody.status} of one that is not there")
         if mine.names() != {"secretive"} or other.names():
             failed.append(f"lists: {mine.names()}, {other.names()}")
-        for path in ("/api/audit", "/api/usage?by=tenant", "/metrics", "/api/sandboxes/?label=who=a"):
+        for path in ("/api/audit", "/api/usage?by=label.who", "/metrics", "/api/sandboxes/?label=who=a"):
             answer = other.get(path)
             if answer.status not in (200, 403) or b"secretive" in answer.body or made["id"].encode() in answer.body:
                 failed.append(f"{path} tells another tenant: {answer.status} {answer.body[:200]!r}")
