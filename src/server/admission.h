@@ -36,9 +36,9 @@ HUTCH_MUST_CHECK int admission_new(const struct admission_limits *limits,
                                    struct admission **ret_admission, struct hutch_error *err);
 void admission_free(struct admission *admission);
 /* False when there is no room in the queue. Otherwise on_turn is called, now or later. */
-bool admission_enter(struct admission *admission, enum admission_line line, struct api_call *call);
+bool admission_enter(struct admission *admission, enum admission_line which, struct api_call *call);
 /* The turn is over: the next one's begins. */
-void admission_leave(struct admission *admission, enum admission_line line);
+void admission_leave(struct admission *admission, enum admission_line which);
 void admission_count(const struct admission *admission, struct admission_counts *ret_counts);
 
 #endif
