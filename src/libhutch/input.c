@@ -75,8 +75,8 @@ int hutch_sandbox_end_input(struct hutch_sandbox *sandbox, const char *id, struc
     hutch_autofd int fd = take_input(sandbox, id, true, &is_terminal, err);
     if (fd < 0 || !is_terminal)
         return fd < 0 ? fd : 0;
-    char end = tcgetattr(fd, &modes) == 0 ? (char)modes.c_cc[VEOF] : 4;
-    return write_input(fd, &end, 1, HUTCH_NO_FD, id, err);
+    cc_t end = tcgetattr(fd, &modes) == 0 ? modes.c_cc[VEOF] : 4;
+    return write_input(fd, (const char *)&end, 1, HUTCH_NO_FD, id, err);
 }
 
 int hutch_sandbox_resize(struct hutch_sandbox *sandbox, const char *id, uint16_t rows,

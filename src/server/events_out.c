@@ -110,12 +110,12 @@ static int tell(struct events_out *out, enum hutch_stream stream, const char *da
     size_t head_length = (size_t)head_of_piece(out, stream, head, sizeof(head));
     size_t (*encode)(char *, const char *, size_t) = is_text ? text_escape : text_base64;
     size_t body_length = encode(NULL, data, length);
-    char *whole = malloc(head_length + body_length + tail_length);
+    char *whole = malloc(head_length + body_length + tail_length + 1);
     if (!whole)
         return -1;
     memcpy(whole, head, head_length);
     (void)encode(whole + head_length, data, length);
-    memcpy(whole + head_length + body_length, tail, tail_length);
+    (void)snprintf(whole + head_length + body_length, tail_length + 1, "%s", tail);
     out->lost_bytes = 0;
     int status = write_all(out, whole, head_length + body_length + tail_length);
     free(whole);

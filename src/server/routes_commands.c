@@ -4,7 +4,7 @@
  * With one answer at the end, the command is its client's: one who goes takes it along. With a
  * stream it is recorded, and who lost the connection comes back to it by X-Hutch-Exec and the last
  * offset it has seen: GET .../exec/{exec}/attach. */
-#include <string.h>
+#include <signal.h>
 
 #include "server/streams.h"
 
@@ -63,8 +63,11 @@ static void stream(struct api_call *call, struct hutch_sandbox *sandbox, struct 
     }
     if (status == 0)
         api_add_header(call, "X-Hutch-Exec", id);
-    if (events_begin(call, form, &out) < 0)
+    if (events_begin(call, form, &out) < 0) { /* then nobody knows of it */
+        if (status == 0)
+            (void)!hutch_sandbox_signal(sandbox, id, SIGKILL, &err);
         return;
+    }
     if (status == 0) {
         follow_command(&out, sandbox, id, 0);
         return;

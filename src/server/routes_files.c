@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "http/http.h"
+#include "server/json_list.h"
 #include "server/streams.h"
 #include "server/text.h"
 
@@ -33,12 +34,12 @@ int file_check_path(struct api_call *call)
 
 /* ---- what a file is -------------------------------------------------------------------------- */
 
-static json_t *file_json(const struct hutch_file *file, const char *name)
+static json_t *file_json(const struct hutch_file *file)
 {
     char mode[8], modified[40];
     time_t seconds = (time_t)(file->modified_us / 1000000);
     struct tm parts;
-    server_autofree char *readable = text_readable(name, strlen(name));
+    server_autofree char *readable = text_readable(file->name, strlen(file->name));
     server_autofree char *target =
         file->target ? text_readable(file->target, strlen(file->target)) : NULL;
     (void)snprintf(mode, sizeof(mode), "%03o", file->mode & 0777);
@@ -52,7 +53,7 @@ static json_t *file_json(const struct hutch_file *file, const char *name)
 
 static int keep_file(void *userdata, const struct hutch_file *file)
 {
-    *(json_t **)userdata = file_json(file, file->name);
+    *(json_t **)userdata = file_json(file);
     return 0;
 }
 
@@ -70,55 +71,19 @@ static void reply_stat(struct api_call *call, struct hutch_sandbox *sandbox, int
 
 /* ---- what a directory holds ------------------------------------------------------------------ */
 
-/* As it is told, however long it is. The directory itself comes first, and begins the answer. */
-struct listing {
-    struct api_call *call;
-    FILE *out;
-    uint64_t count;
-};
-
-static int begin_listing(struct listing *listing)
-{
-    int fd = SERVER_NO_FD;
-    if (api_stream(listing->call, 200, "application/json", HTTP_LENGTH_UNKNOWN, &fd) < 0)
-        return 1;
-    fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    listing->out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!listing->out) {
-        api_cut(listing->call);
-        return 1;
-    }
-    (void)fputs("{\"entries\":[", listing->out);
-    return 0;
-}
-
+/* The directory itself comes first, and begins the answer. */
 static int list_file(void *userdata, const struct hutch_file *file)
 {
-    struct listing *listing = userdata;
-    if (!listing->out)
-        return begin_listing(listing);
-    json_t *entry = file_json(file, file->name);
-    if (listing->count++)
-        (void)fputc(',', listing->out);
-    int status = entry ? json_dumpf(entry, listing->out, JSON_COMPACT) : -1;
-    json_decref(entry);
-    return status < 0 || ferror(listing->out) ? 1 : 0;
+    struct json_list *list = userdata;
+    return list->out ? json_list_add(list, file_json(file)) : json_list_begin(list);
 }
 
 static void reply_list(struct api_call *call, struct hutch_sandbox *sandbox)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    struct listing listing = {.call = call};
-    int status =
-        hutch_sandbox_list_files(sandbox, api_query(call, "path"), list_file, &listing, &err);
-    if (status == 0 && listing.out)
-        (void)fputs("]}", listing.out);
-    if (status < 0 && !listing.out)
-        file_fail(call, &err);
-    else if (status != 0)
-        api_cut(call);
-    if (listing.out)
-        (void)fclose(listing.out);
+    struct json_list list = {.call = call, .key = "entries"};
+    int status = hutch_sandbox_list_files(sandbox, api_query(call, "path"), list_file, &list, &err);
+    json_list_end(&list, status, &err, file_fail);
 }
 
 /* ---- its bytes ------------------------------------------------------------------------------- */
@@ -246,8 +211,10 @@ void handle_file_put(struct api_call *call)
     int fd = api_body_fd(call);
     if (file_check_path(call) < 0 || read_mode(call, &mode) < 0 || api_sandbox(call, &sandbox) < 0)
         return;
-    if (fd < 0)
-        fd = nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        fd = nothing;
+    }
     if (hutch_sandbox_write_file(sandbox, api_query(call, "path"), mode, fd, is_whole, call, &err) <
         0)
         file_fail(call, &err);

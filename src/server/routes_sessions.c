@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/json_list.h"
 #include "server/streams.h"
 
 #define INPUT_BYTES ((size_t)64 << 10)
@@ -42,34 +43,28 @@ static int read_terminal(struct api_call *call, struct hutch_exec_options *optio
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static int add_session(void *userdata, const struct hutch_session *session)
+static int keep_session(void *userdata, const struct hutch_session *session)
 {
-    return json_array_append_new(userdata, session_json(session)) < 0 ? 1 : 0;
-}
-
-/* All of them, or the one with this id. Fails the call itself, and returns NULL then. */
-static json_t *sessions_of(struct api_call *call, struct hutch_sandbox *sandbox, const char *id)
-{
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    json_t *list = json_array();
-    int status = list ? hutch_sandbox_sessions(sandbox, id, add_session, list, &err) : 1;
-    if (status == 0)
-        return list;
-    json_decref(list);
-    if (status < 0)
-        api_fail(call, &err);
-    else
-        api_problem(call, 503, "no_memory", "out of memory");
-    return NULL;
+    *(json_t **)userdata = session_json(session);
+    return 0;
 }
 
 static void reply_session(struct api_call *call, struct hutch_sandbox *sandbox, const char *id,
                           int status)
 {
-    json_t *list = sessions_of(call, sandbox, id);
-    if (list)
-        api_reply(call, status, json_incref(json_array_get(list, 0)));
-    json_decref(list);
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    json_t *session = NULL;
+    if (hutch_sandbox_sessions(sandbox, id, keep_session, &session, &err) < 0)
+        api_fail(call, &err);
+    else if (!session)
+        api_problem(call, 503, "no_memory", "out of memory");
+    else
+        api_reply(call, status, session);
+}
+
+static int list_session(void *userdata, const struct hutch_session *session)
+{
+    return json_list_add(userdata, session_json(session));
 }
 
 void handle_session_start(struct api_call *call)
@@ -92,11 +87,12 @@ void handle_session_start(struct api_call *call)
 void handle_session_list(struct api_call *call)
 {
     server_autosandbox struct hutch_sandbox *sandbox = NULL;
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    struct json_list list = {.call = call, .key = "sessions"};
     if (api_sandbox(call, &sandbox) < 0)
         return;
-    json_t *list = sessions_of(call, sandbox, NULL);
-    if (list)
-        api_reply(call, 200, json_pack("{s:o}", "sessions", list));
+    int status = hutch_sandbox_sessions(sandbox, NULL, list_session, &list, &err);
+    json_list_end(&list, status, &err, api_fail);
 }
 
 void handle_session_get(struct api_call *call)

@@ -104,7 +104,7 @@ size_t text_escape(char *target, const char *data, size_t length)
     return used;
 }
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
 
 size_t text_base64(char *target, const char *data, size_t length)
 {
@@ -116,8 +116,9 @@ size_t text_base64(char *target, const char *data, size_t length)
         value |= i + 2 < length ? bytes[i + 2] : 0u;
         *target++ = digits[value >> 18];
         *target++ = digits[value >> 12 & 63];
-        *target++ = i + 1 < length ? digits[value >> 6 & 63] : '=';
-        *target++ = i + 2 < length ? digits[value & 63] : '=';
+        /* 64 is what fills up the last four */
+        *target++ = digits[i + 1 < length ? value >> 6 & 63 : 64];
+        *target++ = digits[i + 2 < length ? value & 63 : 64];
     }
     return used;
 }
@@ -131,7 +132,7 @@ bool text_from_base64(const char *text, size_t length, char **ret_data, size_t *
     char *data = length % 4 ? NULL : malloc(length / 4 * 3 + 1);
     for (size_t i = 0; data && i < length - padding; i++) {
         const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
-        if (!digit) {
+        if (!digit || *digit == '=') {
             free(data);
             return false;
         }
