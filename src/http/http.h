@@ -79,6 +79,8 @@ struct http_server_options {
     void *userdata;
 };
 
+/* From then on SIGPIPE is ignored, unless it is handled: who writes to somebody who is gone gets
+ * EPIPE. What is spawned should have it back. */
 int http_server_new(struct event_base *base, const struct http_server_options *options,
                     struct http_server **ret_server, struct hutch_error *err);
 /* Takes the listening socket over. tls: NULL for plain text; borrowed. */
@@ -191,7 +193,8 @@ void http_websocket_close(struct http_exchange *exchange, int code, const char *
 /* ---- life ---- */
 
 /* The exchange lives until it is answered or its client gone, and as long as somebody holds it. An
- * answer to a client who is gone is nothing. */
+ * answer to a client who is gone is nothing. One who has closed its sending side is gone, too: it
+ * cannot be told from one who died. */
 void http_hold(struct http_exchange *exchange);
 void http_release(struct http_exchange *exchange);
 /* Any thread, of an exchange that is held. */
