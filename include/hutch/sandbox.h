@@ -35,6 +35,7 @@ HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_create(struct hutch_spec *spec,
  * spec's, and its age begins anew. In all else the two must be equal: otherwise, or where the name
  * is taken, it fails with HUTCH_E_CONFLICT (the latter with os_errno EEXIST) and the sandbox stays
  * what it was. The spec is completed as by hutch_sandbox_create(). */
+#define HUTCH_POOL_LABEL "hutch.pool" /* of one that waits for it: then it takes less time */
 HUTCH_API HUTCH_MUST_CHECK int hutch_sandbox_claim(struct hutch_sandbox *sandbox,
                                                    struct hutch_spec *spec,
                                                    struct hutch_error *err);

@@ -18,7 +18,7 @@ struct pool;
 struct server;
 
 #define POOL_DEFAULT "default" /* the template of a plain create */
-#define POOL_LABEL "hutch.pool"
+#define POOL_LABEL HUTCH_POOL_LABEL
 
 /* Begins to fill what server->pools says. Without any, what an earlier daemon left is removed. */
 HUTCH_MUST_CHECK int warm_pool_new(struct server *server, struct pool **ret_pool,

@@ -10,6 +10,8 @@
 #include "backend/native/ledger.h"
 #include "backend/native/warden.h"
 #include "core/field.h"
+#include "core/map.h"
+#include "hutch/sandbox.h"
 #include "util/own.h"
 
 /* What changes hands. Everything else of the two specs is equal: whoever asks has compared them. */
@@ -38,6 +40,12 @@ static void exchange(struct hutch_spec *spec, struct hutch_spec *with)
 {
     for (size_t i = 0; i < HUTCH_COUNT(claimed_fields); i++)
         exchange_field(spec, with, (size_t)hutch_field_find(claimed_fields[i]));
+}
+
+void claim_prepare(const struct warden *warden)
+{
+    if (hutch_map_get(&warden->spec->labels, HUTCH_POOL_LABEL))
+        home_prepare_exchange(&warden->home);
 }
 
 /* Not twice, and not after anybody has had it: nobody gets what another has left in it. */

@@ -316,12 +316,20 @@ int home_exchange(const struct home *home, const struct home_record *record, con
     return 0;
 }
 
+static const char *const exchanged[] = {"state", "spec"};
+static const char *const spares[] = {"state.new", "spec.new"};
+
+void home_prepare_exchange(const struct home *home)
+{
+    for (size_t i = 0; i < HUTCH_COUNT(spares); i++)
+        (void)write_file(home->dir, spares[i], "");
+}
+
 void home_settle(const struct home *home)
 {
-    static const char *const names[] = {"state", "spec"}, *const old[] = {"state.new", "spec.new"};
-    for (size_t i = 0; i < HUTCH_COUNT(names); i++) {
-        (void)unlinkat(home->dir, old[i], 0);
-        hutch_autofd int fd = open_own(home, names[i], O_RDONLY);
+    for (size_t i = 0; i < HUTCH_COUNT(exchanged); i++) {
+        (void)unlinkat(home->dir, spares[i], 0);
+        hutch_autofd int fd = open_own(home, exchanged[i], O_RDONLY);
         if (fd >= 0)
             (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     }

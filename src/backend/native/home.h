@@ -101,6 +101,8 @@ int home_write_spec(const struct home *home, const char *json, struct hutch_erro
 int home_exchange(const struct home *home, const struct home_record *record, const char *json,
                   struct hutch_error *err);
 void home_settle(const struct home *home);
+/* Makes the files for it ahead: finding an inode is what takes longest. */
+void home_prepare_exchange(const struct home *home);
 
 /* The socket, whatever the length of its path. Whoever connects is refused until it listens. */
 int home_bind(const struct home *home, struct hutch_error *err);

@@ -162,6 +162,7 @@ static void ready(struct warden *warden)
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
     plan_done(&warden->keeper->plan);
+    claim_prepare(warden);
 }
 
 static void take_engine_report(struct warden *warden, const struct init_message *report, int *fds,

@@ -221,6 +221,7 @@ void clients_hear_of_order(struct warden *warden, uint32_t number,
                            const struct hutch_error *failure);
 
 /* claim.c */
+void claim_prepare(const struct warden *warden);
 int ask_claim(struct warden *warden, struct client *client, struct wire_message *request,
               struct hutch_error *err);
 
