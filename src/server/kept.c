@@ -16,7 +16,7 @@
 
 #define MOST_BYTES (UINT64_C(256) << 20)
 #define ANSWER_BYTES ((size_t)16 << 20)
-#define GOOD_S (24 * 3600)
+#define GOOD_S (UINT64_C(24) * 3600)
 
 struct entry {
     struct entry *next;
@@ -68,54 +68,62 @@ static void trim(struct kept *kept, uint64_t now_s)
 
 /* ---- from before ----------------------------------------------------------------------------- */
 
-static struct entry *entry_of(int directory, const char *name)
+/* False: it is none of ours, such as what a killed daemon has not finished writing. */
+static bool entry_of(int directory, const char *name, struct entry *entry)
 {
     struct stat info;
-    struct entry *entry = NULL;
-    if (strlen(name) == KEPT_NAME_BYTES - 1 && *name != '.' &&
-        fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-        entry = calloc(1, sizeof(*entry));
-    if (!entry) { /* what a killed daemon has not finished writing */
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            (void)unlinkat(directory, name, 0);
-        return NULL;
-    }
+    if (strlen(name) != KEPT_NAME_BYTES - 1 || *name == '.' ||
+        fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    *entry =
+        (struct entry){.bytes = (uint64_t)info.st_size, .time_s = (uint64_t)info.st_mtim.tv_sec};
     memcpy(entry->name, name, KEPT_NAME_BYTES);
-    entry->bytes = (uint64_t)info.st_size;
-    entry->time_s = (uint64_t)info.st_mtim.tv_sec;
-    return entry;
+    return true;
 }
 
 static int compare(const void *a, const void *b)
 {
-    uint64_t left = (*(struct entry *const *)a)->time_s,
-             right = (*(struct entry *const *)b)->time_s;
+    uint64_t left = ((const struct entry *)a)->time_s, right = ((const struct entry *)b)->time_s;
     return left < right ? -1 : left > right;
+}
+
+/* All there are, in no order; free it with free(). */
+static struct entry *read_entries(const struct kept *kept, size_t *ret_count)
+{
+    struct entry *found = NULL, entry;
+    int again = openat(kept->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = again < 0 ? NULL : fdopendir(again);
+    for (struct dirent *at = stream ? readdir(stream) : NULL; at; at = readdir(stream)) {
+        if (!strcmp(at->d_name, ".") || !strcmp(at->d_name, ".."))
+            continue;
+        struct entry *more = entry_of(kept->directory, at->d_name, &entry)
+                                 ? reallocarray(found, *ret_count + 1, sizeof(*found))
+                                 : NULL;
+        if (!more) {
+            (void)unlinkat(kept->directory, at->d_name, 0);
+            continue;
+        }
+        found = more;
+        found[(*ret_count)++] = entry;
+    }
+    if (stream)
+        (void)closedir(stream);
+    return found;
 }
 
 static void load(struct kept *kept)
 {
-    struct entry **found = NULL;
     size_t count = 0;
-    int again = openat(kept->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = again < 0 ? NULL : fdopendir(again);
-    for (struct dirent *at = stream ? readdir(stream) : NULL; at; at = readdir(stream)) {
-        struct entry *entry = entry_of(kept->directory, at->d_name);
-        struct entry **more = entry ? reallocarray(found, count + 1, sizeof(*found)) : NULL;
-        if (more) {
-            found = more;
-            found[count++] = entry;
-        } else {
-            free(entry);
-        }
-    }
-    if (stream)
-        (void)closedir(stream);
+    server_autofree struct entry *found = read_entries(kept, &count);
     if (count)
         qsort(found, count, sizeof(*found), compare);
-    for (size_t i = 0; i < count; i++)
-        add(kept, found[i]);
-    free(found);
+    for (size_t i = 0; i < count; i++) {
+        struct entry *own = malloc(sizeof(*own));
+        if (!own)
+            break;
+        *own = found[i];
+        add(kept, own);
+    }
     trim(kept, server_time_us() / 1000000);
 }
 

@@ -68,9 +68,7 @@ static int open_one(const struct addrinfo *info)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
     if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
         return -1;
-    int taken = fd;
-    fd = SERVER_NO_FD;
-    return taken;
+    return server_take(&fd);
 }
 
 static int open_each(const struct listen_tcp *request, const struct addrinfo *found,

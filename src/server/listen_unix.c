@@ -97,8 +97,7 @@ static int open_socket(const struct sockaddr_un *address, const char *group, int
         (void)unlink(address->sun_path);
         return status;
     }
-    *ret_fd = fd;
-    fd = SERVER_NO_FD;
+    *ret_fd = server_take(&fd);
     return 0;
 }
 

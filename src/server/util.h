@@ -27,6 +27,14 @@ static inline void server_closep(int *fd)
     *fd = SERVER_NO_FD;
 }
 
+/* Its owner is another from now on. */
+static inline int server_take(int *fd)
+{
+    int taken = *fd;
+    *fd = SERVER_NO_FD;
+    return taken;
+}
+
 #define server_autofree SERVER_CLEANUP(server_freep)
 #define server_autofd SERVER_CLEANUP(server_closep)
 
