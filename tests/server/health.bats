@@ -66,3 +66,7 @@ setup_file() {
     ! grep -qE '^(process|hutch_http)_' "$WORK/body" || false
     api DELETE /api/sandboxes/others && expect 200
 }
+
+@test "the daemon carries no library of network clients" {
+    ! ldd "$(dirname "$HUTCH")/hutch-serve" | grep -E 'curl|nghttp|gnutls|ldap' || false
+}
