@@ -69,6 +69,25 @@ client() { python3 "$TOP/tests/server/sessions.py" "$1" >&2; } # NAME
     api DELETE /api/sandboxes/box
 }
 
+@test "a session is kept in by the same walls as any other command, whatever it reads and writes" {
+    local look fields plain
+    look='for f in /proc/self/fd/*; do echo ${f##*/}; done | xargs; grep -E "^(Cap|NoNew|Seccomp|Uid|Gid|Groups)" /proc/self/status; ulimit -a; readlink /proc/self/ns/*'
+    serve
+    api POST /api/sandboxes/ '{"name": "box"}'
+    api POST /api/sandboxes/box/execute "$(jq -n --arg look "$look" '{command: ["sh", "-c", $look]}')"
+    plain=$(field stdout)
+    [ "${plain%%$'\n'*}" = "0 1 2 3" ] # the last is the shell's own, of the directory that it lists
+    for fields in '{}' '{"stdin": true}' '{"tty": true}'; do
+        api POST /api/sandboxes/box/exec "$(jq -n --arg look "$look" --argjson fields "$fields" '{command: ["sh", "-c", $look]} + $fields')"
+        local id
+        id=$(field id)
+        api GET "/api/sandboxes/box/exec/$id?wait=1"
+        api GET "/api/sandboxes/box/logs?exec=$id"
+        diff <(echo "$plain") <(tr -d '\r' <"$WORK/body")
+    done
+    api DELETE /api/sandboxes/box
+}
+
 @test "a reader that is cut off again and again, and comes back by Last-Event-ID, misses nothing" { client resume; }
 @test "sessions outlive a daemon that is killed: listed, followed without loss, written to, signalled" {
     after_kill9
