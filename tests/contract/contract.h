@@ -89,6 +89,10 @@ extern const struct CMUnitTest contract_files[];
 extern const size_t contract_files_count;
 extern const struct CMUnitTest contract_logs[];
 extern const size_t contract_logs_count;
+extern const struct CMUnitTest contract_sessions[];
+extern const size_t contract_sessions_count;
+extern const struct CMUnitTest contract_single_files[];
+extern const size_t contract_single_files_count;
 extern const struct CMUnitTest contract_callers[];
 extern const size_t contract_callers_count;
 
