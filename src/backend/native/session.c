@@ -163,6 +163,7 @@ void session_started(struct warden *warden, struct session *session, uint64_t ti
         wire_add_fd(&answer, terminal);
     }
     hutch_autofd int values = share_values(warden, session, &answer);
+    (void)values; /* open until it is sent */
     if (session->client)
         client_answer(session->client, &answer);
     hutch_buf_done(&answer.text);

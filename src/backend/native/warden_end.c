@@ -160,6 +160,7 @@ void warden_take_down(struct warden *warden, bool was_new)
     /* a container is its engine's to remove, and known by this home until it is gone */
     bool at_once = nothing_left && (!warden->keeper || warden->keeper->engine == &native_engine);
     hutch_autofd int root = at_once ? hold_root(warden) : HUTCH_NO_FD;
+    (void)root; /* held until what is below it is gone */
     if (nothing_left && warden->keeper)
         warden->keeper->keeps_layer = false;
     if (at_once)
