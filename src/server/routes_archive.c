@@ -26,6 +26,7 @@ void handle_archive_get(struct api_call *call)
     }
     if (api_stream(call, 200, "application/x-tar", HTTP_LENGTH_UNKNOWN, &fd) < 0)
         return;
+    file_widen(fd);
     if (strcmp(http_method(api_exchange(call)), "HEAD") != 0 &&
         hutch_sandbox_pack(sandbox, api_query(call, "path"), fd, NULL, NULL, &err) < 0)
         api_cut(call);
@@ -49,6 +50,7 @@ void handle_archive_put(struct api_call *call)
         api_problem(call, 400, "invalid", "there is no archive; send a tar as the body");
         return;
     }
+    file_widen(api_body_fd(call));
     if (hutch_sandbox_unpack(sandbox, api_body_fd(call), api_query(call, "path"), count_skipped,
                              &skipped, &err) < 0) {
         file_fail(call, &err);

@@ -13,7 +13,13 @@
 #include "server/text.h"
 
 #define USUAL_MODE 0644
+#define PIPE_BYTES (1 << 20)
 #define TYPE "application/octet-stream"
+
+void file_widen(int pipe)
+{
+    (void)fcntl(pipe, F_SETPIPE_SZ, PIPE_BYTES);
+}
 
 void file_fail(struct api_call *call, const struct hutch_error *err)
 {
@@ -127,6 +133,7 @@ static int begin_download(void *userdata, const struct hutch_file *file)
     if (api_stream(download->call, download->is_range ? 206 : 200, TYPE, file->length,
                    &download->fd) < 0)
         return 1;
+    file_widen(download->fd);
     return download->is_head ? 1 : 0;
 }
 
@@ -211,6 +218,8 @@ void handle_file_put(struct api_call *call)
     int fd = api_body_fd(call);
     if (file_check_path(call) < 0 || read_mode(call, &mode) < 0 || api_sandbox(call, &sandbox) < 0)
         return;
+    if (fd >= 0)
+        file_widen(fd);
     if (fd < 0) {
         nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
         fd = nothing;

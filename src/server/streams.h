@@ -55,6 +55,8 @@ void session_fail(struct api_call *call, struct hutch_sandbox *sandbox, const ch
 
 /* ?path has to be absolute. Fails the call itself. */
 HUTCH_MUST_CHECK int file_check_path(struct api_call *call);
+/* Much passes by: every time a pipe runs full or empty, two threads change places. */
+void file_widen(int pipe);
 /* A full disk is the sandbox's own limit, and no fault of the daemon. */
 void file_fail(struct api_call *call, const struct hutch_error *err);
 
