@@ -14,12 +14,9 @@ static const struct {
     const char *program;
     const char *path;
 } beside[] = {
-    {"hutch", "../sandboxes"},
-    {"hutch", "../share/hutch/sandboxes"},
-    {"hutch-full", "../sandboxes"},
-    {"hutch-full", "../../share/hutch/sandboxes"},
-    {"hutch-serve", "../sandboxes"},
-    {"hutch-serve", "../../share/hutch/sandboxes"},
+    {"hutch", "../sandboxes"},       {"hutch", "../share/hutch/sandboxes"},
+    {"hutch-full", "../sandboxes"},  {"hutch-full", "../../share/hutch/sandboxes"},
+    {"hutch-serve", "../sandboxes"}, {"hutch-serve", "../../share/hutch/sandboxes"},
 };
 
 int named_check(const char *name, struct hutch_error *err)

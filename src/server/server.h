@@ -62,7 +62,7 @@ struct server {
     struct authority *authority;
     struct idempotency *idempotency;
     struct access_log *access_log;
-    struct host *host; /* server/host.h */
+    struct host *host;   /* server/host.h */
     uint64_t started_us; /* since 1970 */
     char *socket_path;   /* NULL: none of our own */
     uint64_t socket_inode;
