@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,10 @@ struct access_log {
     char *path; /* NULL: standard output */
     int fd;
     bool has_failed; /* and that was said */
+    uint64_t lost;   /* lines for which whoever reads had no room */
 };
+
+#define PATH_MOST 1024 /* so that a line fits into a pipe's last page */
 
 static int open_file(const char *path)
 {
@@ -72,6 +76,22 @@ static void format_time(char text[32])
     (void)snprintf(text, 32, "%s.%03uZ", whole, (unsigned)(now_us / 1000 % 1000));
 }
 
+/* Whoever reads a pipe too slowly must not hold up the loop: lines are left out, and that is said.
+ */
+static bool has_room(struct access_log *log)
+{
+    struct pollfd one = {.fd = log->fd, .events = POLLOUT};
+    if (log->path || poll(&one, 1, 0) > 0) {
+        if (log->lost)
+            server_say("%llu lines of the access log were left out: nobody read them",
+                       (unsigned long long)log->lost);
+        log->lost = 0;
+        return true;
+    }
+    log->lost++;
+    return false;
+}
+
 /* A text that came from a client; what is not UTF-8 is told by its escapes alone. */
 static json_t *text_of(const char *text, size_t length)
 {
@@ -81,15 +101,18 @@ static json_t *text_of(const char *text, size_t length)
 void access_log_write(struct access_log *log, const struct http_log_entry *entry)
 {
     char when[32];
+    size_t path = strcspn(entry->target, "?");
+    if (!has_room(log))
+        return;
     format_time(when);
     json_t *line =
         json_pack("{s:s,s:o,s:o,s:o,s:i,s:I,s:I,s:o,s:o}", "time", when, "who",
                   text_of(entry->note, strlen(entry->note)), "method",
                   text_of(entry->method, strlen(entry->method)), "path",
-                  text_of(entry->target, strcspn(entry->target, "?")), "status", entry->status,
-                  "bytes", (json_int_t)entry->bytes_out, "us", (json_int_t)entry->duration_us,
-                  "peer", text_of(entry->peer, strlen(entry->peer)), "request_id",
-                  text_of(entry->request_id, strlen(entry->request_id)));
+                  text_of(entry->target, path < PATH_MOST ? path : PATH_MOST), "status",
+                  entry->status, "bytes", (json_int_t)entry->bytes_out, "us",
+                  (json_int_t)entry->duration_us, "peer", text_of(entry->peer, strlen(entry->peer)),
+                  "request_id", text_of(entry->request_id, strlen(entry->request_id)));
     char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
     json_decref(line);
     if (!text)

@@ -11,7 +11,7 @@
 #include "server/policy_watch.h"
 #include "server/util.h"
 
-#define LOOK_MS 20
+#define LOOK_US 20000
 
 static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -46,7 +46,7 @@ static void on_look(evutil_socket_t fd, short what, void *userdata)
 
 static void begin(struct server *server)
 {
-    const struct timeval interval = {.tv_usec = LOOK_MS * 1000};
+    const struct timeval interval = {.tv_usec = LOOK_US};
     server->drain->until_us = server_clock_us() + server->limits.drain_ms * 1000;
     atomic_store(&server->is_draining, true);
     host_drain(server->host);

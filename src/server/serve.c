@@ -29,7 +29,7 @@
 
 /* Threads beside those that requests and streams take: for server_work(). */
 #define SPARE_WORKERS 64
-#define LAST_WORK_MS 2000
+#define LAST_WORK_MS UINT64_C(2000)
 
 /* ---- what it is started with ----------------------------------------------------------------- */
 
@@ -45,6 +45,14 @@ static int read_pool(const char *text, struct server_pool *pool, struct hutch_er
     return pool->template ? 0 : server_fail_nomem(err);
 }
 
+static bool is_named(const struct server *server, const char *template)
+{
+    for (size_t i = 0; i < server->pool_count; i++)
+        if (!strcmp(server->pools[i].template, template))
+            return true;
+    return false;
+}
+
 static int read_pools(struct server *server, struct hutch_error *err)
 {
     const char *const *texts = server->options->pools;
@@ -55,14 +63,14 @@ static int read_pools(struct server *server, struct hutch_error *err)
     if (!server->pools)
         return server_fail_nomem(err);
     for (size_t i = 0; i < count; i++) {
-        int status = read_pool(texts[i], &server->pools[i], err);
-        if (status < 0)
+        struct server_pool pool = {0};
+        int status = read_pool(texts[i], &pool, err);
+        if (status < 0 || !pool.template)
             return status;
-        server->pool_count++;
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(server->pools[k].template, server->pools[i].template))
-                return server_fail(err, HUTCH_E_INVALID, "--pool names '%.80s' twice",
-                                   server->pools[i].template);
+        bool is_twice = is_named(server, pool.template);
+        server->pools[server->pool_count++] = pool;
+        if (is_twice)
+            return server_fail(err, HUTCH_E_INVALID, "--pool names '%.80s' twice", pool.template);
     }
     return 0;
 }

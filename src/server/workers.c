@@ -11,7 +11,7 @@
 
 /* Enough for the deepest of libhutch's calls, with room: it keeps paths on the stack, not data. */
 #define STACK_BYTES ((size_t)256 * 1024)
-#define IDLE_S 5
+#define IDLE_MS UINT64_C(5000)
 
 struct job {
     struct job *next;
@@ -66,7 +66,7 @@ static struct timespec from_now(uint64_t ms)
 /* NULL: this thread is to end. The lock is held. */
 static struct job *take(struct workers *workers)
 {
-    struct timespec until = from_now(IDLE_S * 1000);
+    struct timespec until = from_now(IDLE_MS);
     int waited = 0;
     workers->idle++;
     while (!workers->first && !workers->is_ending && waited != ETIMEDOUT)
