@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)
+#define MOST_STREAMS 4096
 #define HOUR_MS (UINT64_C(3600) * 1000)
 
 /* member, least, most, default (0: by the machine), what it is for */
@@ -23,7 +25,8 @@
     X(json_depth, "json-depth", 1, 512, 32, "Levels of a JSON body.")                             \
     X(requests, "requests", 1, MIB, 1024,                                                         \
       "Requests that are being answered, streams apart; the next is answered with 503.")          \
-    X(streams, "streams", 0, MIB, 4096, "Streams and WebSockets; the next is answered with 503.") \
+    X(streams, "streams", 0, MIB, 0,                                                              \
+      "Streams and WebSockets; the next is answered with 503. By default by descriptors.")        \
     X(creating, "creating", 1, 65536, 0,                                                          \
       "Requests that make a sandbox at the same time; the next waits. By default by processors.") \
     X(running, "running", 1, 65536, 0,                                                            \
@@ -74,6 +77,15 @@ static uint64_t *place_of(struct server_limits *limits, size_t offset)
     return (uint64_t *)(void *)((char *)limits + offset);
 }
 
+/* A stream has a socket, both ends of a pipe and an eventfd: with all of them there must be some
+ * left for others. */
+static uint64_t streams_by_descriptors(void)
+{
+    struct rlimit files = {.rlim_max = 1024};
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    return files.rlim_max / 6 < MOST_STREAMS ? files.rlim_max / 6 : MOST_STREAMS;
+}
+
 /* A run takes a processor for a part of its life, and some memory. */
 static void set_by_machine(struct server_limits *limits)
 {
@@ -82,6 +94,7 @@ static void set_by_machine(struct server_limits *limits)
     uint64_t processors = online > 0 ? (uint64_t)online : 1;
     uint64_t by_memory = sysinfo(&info) == 0 ? info.totalram * info.mem_unit / (128 * MIB) : 16;
     uint64_t by_processors = processors * 32;
+    limits->streams = streams_by_descriptors();
     limits->creating = processors * 4;
     limits->running = by_memory < by_processors ? by_memory : by_processors;
     if (limits->running < processors * 4)
