@@ -233,7 +233,7 @@ static void print_overview(FILE *file)
     const struct cli_verb *const *verbs = cli_verbs(&count);
     const char *group = "";
     (void)fputs("hutch runs a command in a sandbox and tells exactly what happened.\n\n"
-                "Usage: hutch COMMAND [FLAG]... [ARGUMENT]...\n",
+                "Usage: hutch [--host DAEMON] COMMAND [FLAG]... [ARGUMENT]...\n",
                 file);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(group, verbs[i]->group) != 0)
@@ -245,6 +245,9 @@ static void print_overview(FILE *file)
                 "  hutch run -- python3 -c 'print(6*7)'\n"
                 "  hutch run --workspace . --memory 1g --timeout 60s -- make test\n"
                 "  hutch create --name work && hutch exec work -- sh -c 'echo hello > kept'\n"
+                "\nWith a daemon ('hutch serve') doing it, here or elsewhere\n"
+                "  hutch --host unix:///run/hutch/serve.sock run -- echo hello\n"
+                "  HUTCH_HOST=https://build.example:8888 HUTCH_TOKEN=... hutch ls\n"
                 "\n'hutch COMMAND --help' tells more about one of them.\n",
                 file);
 }

@@ -115,14 +115,47 @@ int hutch_sandbox_list(hutch_sandbox_fn on_sandbox, void *userdata, struct hutch
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
+static int ask_again(const struct hutch_sandbox *handle, struct hutch_error *err)
+{
+    /* the handle is const to its owner: what is known of the sandbox is not part of it */
+    struct hutch_sandbox *sandbox = (struct hutch_sandbox *)(uintptr_t)handle;
+    json_t *answer = NULL;
+    struct remote_call call = REMOTE_CALL(remote_path("/api/sandboxes/{}", sandbox->name));
+    if (remote_do(&call, &answer, err) < 0)
+        return -(int)err->code;
+    json_decref(sandbox->about);
+    sandbox->about = answer;
+    take_words(sandbox);
+    return 0;
+}
+
+/* Asks again, unless what is known has just come. */
+static int refresh(const struct hutch_sandbox *handle, struct hutch_error *err)
+{
+    struct hutch_sandbox *sandbox = (struct hutch_sandbox *)(uintptr_t)handle;
+    if (!sandbox->is_fresh)
+        return ask_again(sandbox, err);
+    sandbox->is_fresh = false;
+    return 0;
+}
+
 const char *hutch_sandbox_name(const struct hutch_sandbox *sandbox)
 {
     return sandbox->name;
 }
 
+/* A list tells less of each: then it is asked for. */
+static const json_t *spec_of(const struct hutch_sandbox *sandbox)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    if (!json_object_get(sandbox->about, "spec"))
+        (void)ask_again(sandbox, &ignored);
+    return json_object_get(sandbox->about, "spec");
+}
+
 bool hutch_sandbox_has_label(const struct hutch_sandbox *sandbox, const char *label)
 {
-    const json_t *labels = json_object_get(json_object_get(sandbox->about, "spec"), "labels");
+    const json_t *labels = json_object_get(spec_of(sandbox), "labels");
     const char *equals = strchr(label, '=');
     char key[256];
     size_t length = equals ? (size_t)(equals - label) : strlen(label);
@@ -136,26 +169,7 @@ bool hutch_sandbox_has_label(const struct hutch_sandbox *sandbox, const char *la
 
 bool hutch_sandbox_has_image(const struct hutch_sandbox *sandbox)
 {
-    return remote_text(json_object_get(sandbox->about, "spec"), "image") != NULL;
-}
-
-/* Asks again, unless what is known has just come. */
-static int refresh(const struct hutch_sandbox *handle, struct hutch_error *err)
-{
-    /* the handle is const to its owner: what is known of the sandbox is not part of it */
-    struct hutch_sandbox *sandbox = (struct hutch_sandbox *)(uintptr_t)handle;
-    json_t *answer = NULL;
-    if (sandbox->is_fresh) {
-        sandbox->is_fresh = false;
-        return 0;
-    }
-    struct remote_call call = REMOTE_CALL(remote_path("/api/sandboxes/{}", sandbox->name));
-    if (remote_do(&call, &answer, err) < 0)
-        return -(int)err->code;
-    json_decref(sandbox->about);
-    sandbox->about = answer;
-    take_words(sandbox);
-    return 0;
+    return remote_text(spec_of(sandbox), "image") != NULL;
 }
 
 int hutch_sandbox_info(const struct hutch_sandbox *sandbox, struct hutch_sandbox_info *ret_info,
@@ -204,8 +218,7 @@ int hutch_sandbox_to_json(struct hutch_sandbox *sandbox, char **ret_json, struct
 int hutch_sandbox_spec(const struct hutch_sandbox *sandbox, struct hutch_spec **ret_spec,
                        struct hutch_error *err)
 {
-    hutch_autofree char *text =
-        json_dumps(json_object_get(sandbox->about, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
+    hutch_autofree char *text = json_dumps(spec_of(sandbox), JSON_COMPACT | JSON_ENCODE_ANY);
     struct hutch_spec *spec = NULL;
     if (!text)
         return remote_fail_strange(err, "a sandbox without a spec");
