@@ -166,17 +166,20 @@ int remote_send_directory(struct hutch_sandbox *sandbox, const char *source, con
     return remote_do_packed(&call, source, NULL, err);
 }
 
-/* Is that a directory inside? */
-static int is_directory(struct hutch_sandbox *sandbox, const char *path, bool *ret_is,
+/* Is that a directory inside, or does it lead to one? */
+static int is_directory(struct hutch_sandbox *sandbox, const char *target, bool *ret_is,
                         struct hutch_error *err)
 {
     remote_autojson json_t *answer = NULL;
+    hutch_autofree char *path = NULL; /* a link is told as a link, what is behind it is not */
+    if (asprintf(&path, "%s/.", target) < 0)
+        return hutch_fail_nomem(err);
     struct remote_call call = REMOTE_CALL(remote_path_add(
         remote_path("/api/sandboxes/{}/files?stat=1", sandbox->name), "path", path));
     int failed = remote_do(&call, &answer, err);
     const char *type = remote_text(answer, "type");
     *ret_is = !failed && type && !strcmp(type, "directory");
-    return failed == -HUTCH_E_NOT_FOUND ? 0 : failed;
+    return failed == -HUTCH_E_NOT_FOUND || failed == -HUTCH_E_INVALID ? 0 : failed;
 }
 
 /* The last component, "." where there is none that names something. */

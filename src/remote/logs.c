@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "remote/client.h"
 #include "remote/lines.h"
@@ -114,21 +113,10 @@ int hutch_sandbox_signal(struct hutch_sandbox *sandbox, const char *id, int numb
 
 /* ---- which there are ------------------------------------------------------------------------- */
 
-static uint64_t age_us(const json_t *row)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t now_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-    uint64_t started_us = remote_number(row, "started_ms", 0) * 1000;
-    return started_us && started_us < now_us ? now_us - started_us : 0;
-}
-
 static int list_one(const json_t *row, hutch_process_fn on_process, void *userdata)
 {
     const json_t *command = json_object_get(row, "command");
     const char *id = remote_text(row, "id"), *state = remote_text(row, "state");
-    if (!state || strcmp(state, "running") != 0)
-        return 0; /* what has ended is told as long as its output is kept */
     const char **argv = calloc(json_array_size(command) + 1, sizeof(*argv));
     size_t index, count = 0;
     const json_t *word;
@@ -139,9 +127,9 @@ static int list_one(const json_t *row, hutch_process_fn on_process, void *userda
     }
     struct hutch_process process = {
         .session = id,
-        .phase = "running",
-        .recorded = true,
-        .age_us = age_us(row),
+        .phase = state && !strcmp(state, "ended") ? "ended" : "running",
+        .recorded = remote_flag(row, "recorded"),
+        .age_us = remote_number(row, "age_ms", 0) * 1000,
         .argv = argv,
     };
     int status = argv && remote_is_id(id) ? on_process(userdata, &process) : 0;
@@ -153,12 +141,12 @@ int hutch_sandbox_ps(struct hutch_sandbox *sandbox, hutch_process_fn on_process,
                      struct hutch_error *err)
 {
     remote_autojson json_t *answer = NULL;
-    struct remote_call call = REMOTE_CALL(remote_path("/api/sandboxes/{}/exec", sandbox->name));
+    struct remote_call call = REMOTE_CALL(remote_path("/api/sandboxes/{}/ps", sandbox->name));
     size_t index;
     const json_t *row;
     if (remote_do(&call, &answer, err) < 0)
         return -(int)err->code;
-    const json_t *list = remote_list(answer, "sessions", err);
+    const json_t *list = remote_list(answer, "commands", err);
     if (!list)
         return -(int)err->code;
     json_array_foreach(list, index, row)

@@ -116,6 +116,8 @@ const struct api_route routes_of_streams[] = {
      API_STREAMS, form_query, execute_fields, 200, "Result", handle_execute, NULL},
     {"POST", AT "/shell", "shell", "Runs a script and tells how it ended.", API_WRITE, API_STREAMS,
      form_query, shell_fields, 200, "Result", handle_execute, NULL},
+    {"GET", AT "/ps", "listCommands", "The commands that it runs, whoever started them.", API_READ,
+     0, NULL, NULL, 200, "CommandList", handle_processes, NULL},
     {"POST", AT "/exec", "startSession", "Starts a command that goes on by itself.", API_WRITE, 0,
      NULL, session_fields, 201, "Session", handle_session_start, NULL},
     {"GET", AT "/exec", "listSessions", "Sessions that run or whose logs are still there.",

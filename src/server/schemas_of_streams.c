@@ -21,6 +21,21 @@ static const struct schema_property session_list[] = {
     {0},
 };
 
+static const struct schema_property command[] = {
+    {"id", "string?", "Its id; null where it is not known.", false},
+    {"state", "string", "running or ended.", false},
+    {"recorded", "boolean", "What it says is kept: it is a session, or the sandbox's own command.",
+     false},
+    {"age_ms", "integer", "How long ago it was started.", false},
+    {"command", "[string]", "Its words.", false},
+    {0},
+};
+
+static const struct schema_property command_list[] = {
+    {"commands", "[Command]", "In no order.", false},
+    {0},
+};
+
 static const struct schema_property file_stat[] = {
     {"name", "string", "Its name; bytes that are no text are written as U+FFFD.", false},
     {"type", "string", "file, directory, link, fifo, socket or device.", false},
@@ -41,6 +56,8 @@ static const struct schema_property file_list[] = {
 const struct schema schemas_of_streams[] = {
     {"Session", "A command that goes on by itself.", session},
     {"SessionList", "Sessions.", session_list},
+    {"Command", "A command that runs.", command},
+    {"CommandList", "Commands.", command_list},
     {"FileStat", "What a path is.", file_stat},
     {"FileList", "What a directory holds.", file_list},
     {0},

@@ -65,6 +65,7 @@ void file_fail(struct api_call *call, const struct hutch_error *err);
 void handle_execute(struct api_call *call);
 void handle_session_start(struct api_call *call);
 void handle_session_list(struct api_call *call);
+void handle_processes(struct api_call *call);
 void handle_session_get(struct api_call *call);
 void handle_session_attach(struct api_call *call);
 void handle_session_websocket(struct api_call *call); /* in the loop's thread */

@@ -213,6 +213,10 @@ fails_with() { # STATUS PATTERN WORD...: one sentence on standard error
     remote cp box:/tmp/tree "$WORK/back"
     diff -r --no-dereference "$WORK/tree" "$WORK/back"
     [ "$(readlink "$WORK/back/link")" = sub/file ]
+    remote exec box -- ln -s /workspace /tmp/link
+    remote cp "$WORK/tree/sub/file" box:/tmp/link
+    remote cp "$WORK/tree/sub/file" box:/tmp/one
+    remote exec box -- sh -c 'test -L /tmp/link && test -f /workspace/file && test -f /tmp/one'
     mkdir "$WORK/into"
     remote cp box:/tmp/one "$WORK/into"
     cmp "$WORK/into/one" "$WORK/tree/sub/file"
