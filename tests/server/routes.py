@@ -87,6 +87,7 @@ def sandboxes(walk):
 
 def commands(walk):
     session = walk.ask("POST", AT + "/exec", body={"command": ["cat"], "tty": True, "rows": 24, "cols": 80, "stdin": True}).json()
+    walk.ask("GET", AT + "/ps")
     walk.values["exec"] = session["id"]
     one = AT + "/exec/{exec}"
     walk.ask("GET", AT + "/exec")
