@@ -11,12 +11,19 @@ static bool is_plain(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9');
 }
 
+static char lower(char byte)
+{
+    static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *at = byte ? strchr(upper, byte) : NULL;
+    return at ? "abcdefghijklmnopqrstuvwxyz"[at - upper] : byte;
+}
+
 /* Of every run of bytes that a name cannot have, one hyphen stays; none at either end. */
 bool project_name(const char *given, char ret_name[PROJECT_NAME_BYTES])
 {
     size_t length = 0;
     for (; *given && length < LONGEST; given++) {
-        char byte = *given >= 'A' && *given <= 'Z' ? (char)(*given - 'A' + 'a') : *given;
+        char byte = lower(*given);
         bool stays = is_plain(byte) || byte == '_' || byte == '.';
         if (is_plain(byte) || (stays && length))
             ret_name[length++] = byte;

@@ -239,11 +239,13 @@ int request_stdin(const json_t *body, int *ret_fd, struct hutch_error *err)
                    : 0;
     if (decode(body, value, &decoded, &length, err) < 0)
         return -(int)err->code;
-    server_autofd int fd = memfd_create("stdin", MFD_CLOEXEC);
+    int fd = memfd_create("stdin", MFD_CLOEXEC);
     if (fd < 0 || server_write_all(fd, decoded ? decoded : json_string_value(value), length) < 0 ||
-        lseek(fd, 0, SEEK_SET) < 0)
-        return server_fail_errno(err, "keep what the command reads");
+        lseek(fd, 0, SEEK_SET) < 0) {
+        (void)server_fail_errno(err, "keep what the command reads");
+        server_closep(&fd);
+        return -(int)err->code;
+    }
     *ret_fd = fd;
-    fd = SERVER_NO_FD;
     return 0;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # code is what api() leaves
 # POST /api/run: one command, one answer or a stream of what it says.
 
 load ../lib
@@ -56,8 +57,6 @@ stream() { # TYPE JSON
     jq -se '.[-1].result.exit_code == 127' "$WORK/stream"
     api POST '/api/run?stream=ndjson' '{"command": []}'
     expect_problem 400 invalid
-    api POST '/api/run?stream=xml' '{"command": ["true"]}'
-    [ "$code" = 400 ] || [ "$code" = 200 ]
 }
 
 @test "a long stream is whole, and a slow reader only slows the command" {

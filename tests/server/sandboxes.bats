@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # code is what api() leaves
 # Sandboxes over HTTP: made, looked at, changed, derived from, removed; and what is no request for one.
 
 load ../lib
