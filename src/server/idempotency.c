@@ -109,6 +109,8 @@ static bool answer_again(struct idempotency *idempotency, struct api_call *call,
                     "this Idempotency-Key was used for another request; use a new one");
     } else {
         api_add_header(call, "Idempotency-Replayed", "true");
+        if (*answer.location)
+            api_add_header(call, "Location", answer.location);
         api_reply_bytes(call, answer.status, answer.type, answer.content, answer.content_length);
     }
     kept_answer_done(&answer);
@@ -148,6 +150,17 @@ bool idempotency_begin(struct idempotency *idempotency, struct api_call *call)
     return true;
 }
 
+/* Where what was made is; one that is too long is left out. */
+static void copy_location(const struct api_call *call, char location[KEPT_LOCATION_BYTES])
+{
+    for (size_t i = 0; i < call->header_count; i++) {
+        const char *value = call->headers[i].value;
+        if (!strcmp(call->headers[i].name, "Location") && strlen(value) < KEPT_LOCATION_BYTES &&
+            !strchr(value, ' '))
+            memcpy(location, value, strlen(value) + 1);
+    }
+}
+
 void idempotency_end(struct idempotency *idempotency, struct api_call *call)
 {
     struct idempotent *own = call->idempotent;
@@ -155,12 +168,13 @@ void idempotency_end(struct idempotency *idempotency, struct api_call *call)
         return;
     call->idempotent = NULL;
     if (call->answer == CALL_ANSWERED && call->status >= 200 && call->status < 300) {
-        const struct kept_answer answer = {
+        struct kept_answer answer = {
             .status = call->status,
             .type = call->content_type,
             .content = call->content,
             .content_length = call->content_length,
         };
+        copy_location(call, answer.location);
         kept_write(idempotency->kept, own->name, own->request, &answer);
     }
     release(idempotency, own);

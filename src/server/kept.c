@@ -179,7 +179,7 @@ void kept_name(const char *const *texts, char ret_name[KEPT_NAME_BYTES])
         (void)snprintf(ret_name + 2 * i, 3, "%02x", hash[i]);
 }
 
-/* A line with the request's sum, the status and the type; then the content. */
+/* A line with the request's sum, the status, the location and the type; then the content. */
 static bool parse(char *text, size_t length, struct kept_answer *answer)
 {
     char *end = memchr(text, '\n', length);
@@ -187,8 +187,12 @@ static bool parse(char *text, size_t length, struct kept_answer *answer)
     if (!end)
         return false;
     *end = '\0';
-    if (sscanf(text, "%64s %d %n", answer->request, &answer->status, &used) != 2 || !used)
+    if (sscanf(text, "%64s %d %255s %n", answer->request, &answer->status, answer->location,
+               &used) != 3 ||
+        !used)
         return false;
+    if (!strcmp(answer->location, "-"))
+        answer->location[0] = '\0';
     answer->type = strcmp(text + used, "-") != 0 ? text + used : NULL;
     answer->content = end + 1;
     answer->content_length = length - (size_t)(end + 1 - text);
@@ -219,11 +223,12 @@ void kept_answer_done(struct kept_answer *answer)
 static char *text_of(const char *request, const struct kept_answer *answer, size_t *ret_length)
 {
     const char *type = answer->type ? answer->type : "-";
-    size_t most = KEPT_NAME_BYTES + strlen(type) + 16;
+    const char *location = *answer->location ? answer->location : "-";
+    size_t most = KEPT_NAME_BYTES + strlen(type) + strlen(location) + 20;
     char *text = malloc(most + answer->content_length);
     if (!text)
         return NULL;
-    int used = snprintf(text, most, "%s %d %s\n", request, answer->status, type);
+    int used = snprintf(text, most, "%s %d %s %s\n", request, answer->status, location, type);
     if (answer->content_length)
         memcpy(text + used, answer->content, answer->content_length);
     *ret_length = (size_t)used + answer->content_length;

@@ -12,12 +12,15 @@
 
 #define KEPT_NAME_BYTES 65 /* a SHA-256 in digits */
 
+#define KEPT_LOCATION_BYTES 256
+
 struct kept;
 
 struct kept_answer {
     char request[KEPT_NAME_BYTES];
     int status;
-    char *type; /* NULL: no body */
+    char *type;                         /* NULL: no body */
+    char location[KEPT_LOCATION_BYTES]; /* "": none */
     char *content;
     size_t content_length;
     char *own; /* where the others are, of one that was read */

@@ -18,6 +18,7 @@ key() { echo "Idempotency-Key: $1"; }
     expect 201
     cmp "$WORK/body" "$WORK/first"
     grep -qi '^idempotency-replayed: true' "$WORK/head"
+    grep -qi '^location: /api/sandboxes/' "$WORK/head"
     api GET /api/sandboxes/
     expect 200 '.sandboxes | length == 1'
     api POST /api/sandboxes/ '{"project_name": "other"}' -H "$(key k1)"
