@@ -126,8 +126,8 @@ HUTCH_MUST_CHECK int api_spec(struct api_call *call, struct hutch_spec **ret_spe
 bool api_may_see(const struct api_call *call, const struct hutch_sandbox *sandbox);
 
 /* on_websocket: the exchange to answer with http_websocket(), or an api_fail(). The call and what
- * is borrowed from it live until api_end(), which is called once and in the loop's thread; whoever
- * has to wait does so by server_work() of server/server.h. */
+ * is borrowed from it live until api_end(), which is called once in either case and in the loop's
+ * thread; whoever has to wait does so by server_work() of server/server.h. */
 struct http_exchange *api_exchange(const struct api_call *call);
 void api_end(struct api_call *call);
 

@@ -234,6 +234,7 @@ void handle_session_websocket(struct api_call *call)
     struct attach *attach = attach_new(call);
     if (!attach) {
         api_problem(call, 503, "no_memory", "out of memory");
+        api_end(call);
         return;
     }
     attach->uses = 1;

@@ -101,7 +101,7 @@ void call_enter_websocket(struct api_call *call)
     call->is_entering = true;
     call->route->on_websocket(call);
     call->is_entering = false;
-    if (call->has_ended || call->answer == CALL_ANSWERED)
+    if (call->has_ended) /* not: has an answer, which a worker may be about to give it */
         end_websocket(call);
 }
 
