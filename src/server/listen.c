@@ -7,11 +7,24 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "server/authority.h"
 #include "server/util.h"
 
 #define FIRST_GIVEN_FD 3
+#define PATIENCE_MS 2000
+#define PAUSE_MS 20
+
+bool listen_try_again(unsigned *waited_ms)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    if (*waited_ms >= PATIENCE_MS)
+        return false;
+    (void)nanosleep(&pause, NULL);
+    *waited_ms += PAUSE_MS;
+    return true;
+}
 
 /* ---- a socket of each kind ------------------------------------------------------------------- */
 

@@ -10,6 +10,11 @@ HUTCH_MUST_CHECK int listen_all(struct server *server, struct hutch_error *err);
 /* Removes the unix socket's name, if it is still ours. */
 void listen_end(struct server *server);
 
+/* A daemon that was killed may have left a child that is not another program yet and has all its
+ * descriptors, those that listen too: over in a moment, and no other daemon. Pauses, and is true,
+ * until *waited_ms says that it has taken too long. */
+bool listen_try_again(unsigned *waited_ms);
+
 /* listen_unix.c: a dead daemon's socket is replaced, a living one's is an error. */
 HUTCH_MUST_CHECK int listen_unix(const char *path, const char *group, int *ret_fd,
                                  struct hutch_error *err);

@@ -56,7 +56,7 @@ static int split(const char *text, char host[HOST_BYTES], char port[8], struct h
     return 0;
 }
 
-static int open_one(const struct addrinfo *info)
+static int open_now(const struct addrinfo *info)
 {
     int one = 1;
     server_autofd int fd =
@@ -69,6 +69,15 @@ static int open_one(const struct addrinfo *info)
     if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
         return -1;
     return server_take(&fd);
+}
+
+static int open_one(const struct addrinfo *info)
+{
+    unsigned waited_ms = 0;
+    int fd;
+    while ((fd = open_now(info)) < 0 && errno == EADDRINUSE && listen_try_again(&waited_ms))
+        ;
+    return fd;
 }
 
 static int open_each(const struct listen_tcp *request, const struct addrinfo *found,

@@ -43,6 +43,13 @@ static int address_of(const char *path, struct sockaddr_un *address, struct hutc
     return listen_unix_path(path, address->sun_path, sizeof(address->sun_path), err);
 }
 
+static bool has_listener(const struct sockaddr_un *address)
+{
+    server_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return fd < 0 || connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+           errno != ECONNREFUSED;
+}
+
 /* Is there one that answers? What is left of one that does not is removed. */
 static int make_room(const struct sockaddr_un *address, struct hutch_error *err)
 {
@@ -53,12 +60,11 @@ static int make_room(const struct sockaddr_un *address, struct hutch_error *err)
         return server_fail(err, HUTCH_E_CONFLICT,
                            "'%s' is there and no socket; remove it, or say another --socket",
                            address->sun_path);
-    server_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return server_fail_errno(err, "make a socket");
-    bool is_dead = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-                   errno == ECONNREFUSED;
-    if (!is_dead)
+    unsigned waited_ms = 0;
+    bool is_alive;
+    while ((is_alive = has_listener(address)) && listen_try_again(&waited_ms))
+        ;
+    if (is_alive)
         return server_fail(err, HUTCH_E_CONFLICT,
                            "another daemon listens on '%s'; end it, or say another --socket",
                            address->sun_path);

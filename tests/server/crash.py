@@ -42,7 +42,7 @@ class Ledger:
 
 class Worker(threading.Thread):
     def __init__(self, number, daemon, ledger, until):
-        super().__init__()
+        super().__init__(daemon=True)
         self.number, self.served, self.ledger, self.until = number, daemon, ledger, until
         self.turn, self.mine = 0, {}
         self.dice = random.Random(number)
@@ -154,7 +154,7 @@ class Follower(threading.Thread):
     """Reads lines 0, 1, 2, ... of a command, over every death of the daemon."""
 
     def __init__(self, daemon, ledger):
-        super().__init__()
+        super().__init__(daemon=True)
         self.served, self.ledger = daemon, ledger
         client = daemon.client()
         client.post("/api/sandboxes/", {"name": "stream"}).expect(201)
