@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "util/own.h"
+#include "util/program.h"
 
 /* Where they are, seen from the program: in the sources of a build tree, and in an installed one
  * wherever that has been moved to. */
@@ -37,12 +38,10 @@ static int add_beside(struct hutch_strlist *path, struct hutch_error *err)
 {
     char self[PATH_MAX];
     char directory[PATH_MAX + 64];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
+    const char *slash = hutch_program_own(self);
+    if (!slash)
         return 0;
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    *slash = '\0';
+    self[slash - self] = '\0';
     for (size_t i = 0; i < HUTCH_COUNT(beside); i++) {
         if (strcmp(slash + 1, beside[i].program) != 0)
             continue;

@@ -13,6 +13,17 @@
  * tree, in bin when installed. */
 static const char *const places[] = {"hutch", "../../bin/hutch"};
 
+const char *hutch_program_own(char ret_path[PATH_MAX])
+{
+    static const char gone[] = " (deleted)";
+    ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+    size_t end = length > 0 ? (size_t)length : 0;
+    ret_path[end] = '\0';
+    if (end >= sizeof(gone) && !strcmp(ret_path + end - (sizeof(gone) - 1), gone))
+        ret_path[end - (sizeof(gone) - 1)] = '\0';
+    return strrchr(ret_path, '/');
+}
+
 /* Of the complete program's path makes the small one's, if there is one. */
 static void prefer_small(char path[PATH_MAX])
 {
@@ -29,9 +40,7 @@ static void prefer_small(char path[PATH_MAX])
 
 bool hutch_program_self(char ret_path[PATH_MAX])
 {
-    ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
-    ret_path[length > 0 ? length : 0] = '\0';
-    const char *base = strrchr(ret_path, '/');
+    const char *base = hutch_program_own(ret_path);
     if (base && !strcmp(base, "/hutch"))
         return true;
     if (!base || (strcmp(base, "/hutch-full") != 0 && strcmp(base, "/hutch-serve") != 0))
@@ -50,8 +59,7 @@ const char *hutch_program_path(char buffer[PATH_MAX])
     /* our own file, also when another has taken its name meanwhile */
     bool is_own = !strcmp(strrchr(buffer, '/'), "/hutch-full");
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[length > 0 ? length : 0] = '\0';
+    (void)hutch_program_own(self);
     return is_own || !strcmp(self, buffer) ? "/proc/self/exe" : buffer;
 }
 
@@ -60,15 +68,13 @@ const char *hutch_program_complete(char buffer[PATH_MAX])
     static const char *const beside[] = {"hutch-full", "../libexec/hutch/hutch-full"};
     char self[PATH_MAX];
     const char *program = getenv("HUTCH_PROGRAM");
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[length > 0 ? length : 0] = '\0';
-    const char *base = strrchr(self, '/');
+    const char *base = hutch_program_own(self);
     if (base && !strcmp(base, "/hutch-full"))
         return "/proc/self/exe";
     if (!program || *program != '/')
-        program = base && (!strcmp(base, "/hutch") || !strcmp(base, "/hutch-serve"))
-                      ? self
-                      : HUTCH_BINDIR "/hutch";
+        program = base && (!strcmp(base, "/hutch") || !strcmp(base, "/hutch-serve")) ? self
+                                                                                     : HUTCH_BINDIR
+                      "/hutch";
     int directory = (int)(strrchr(program, '/') - program);
     for (size_t i = 0; i < HUTCH_COUNT(beside); i++) {
         int written = snprintf(buffer, PATH_MAX, "%.*s/%s", directory, program, beside[i]);

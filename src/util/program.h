@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The file that we are. Of one that another has replaced since, such as by a newer version, the
+ * kernel says so behind its name: what is meant is what has the name now. Returns the last '/',
+ * NULL without one. */
+const char *hutch_program_own(char ret_path[PATH_MAX]);
 /* The hutch program, for what the library has done by it: ourselves if we are hutch, the one that
  * HUTCH_PROGRAM names, or the installed one. Where the complete program runs, it is the small one
  * that belongs to it: a keeper lives long and needs no network library. */

@@ -49,3 +49,18 @@ load serve
     wait "$asked"
     jq -e '.ok and .stdout == "done\n"' "$WORK/answer"
 }
+
+@test "a daemon whose program was replaced by a newer one goes on making sandboxes" {
+    local built
+    built=$(dirname "$HUTCH")
+    mkdir "$WORK/bin"
+    cp "$built"/hutch "$built"/hutch-serve "$built"/hutch-full "$WORK/bin"
+    HUTCH=$WORK/bin/hutch serve
+    for program in hutch hutch-serve hutch-full; do
+        cp "$built/$program" "$WORK/bin/new" && mv "$WORK/bin/new" "$WORK/bin/$program"
+    done
+    api POST /api/sandboxes/ '{"name": "box"}'
+    expect 201
+    api DELETE /api/sandboxes/box
+    expect 200
+}
