@@ -123,12 +123,14 @@ def files(size):
             begin = time.monotonic()
             upload(daemon, blocks, path, headers)
             up = time.monotonic() - begin
+            client.close()  # it was idle for longer than one may be
             inside = client.post("/api/sandboxes/files/execute", {"command": ["sha256sum", path], "timeout": "5m"}).expect(200).json()["stdout"]
             begin = time.monotonic()
             found, length = download(daemon, path)
             down = time.monotonic() - begin
             if not inside.startswith(blocks.hash.hexdigest()) or (found, length) != (blocks.hash.hexdigest(), size):
                 raise hutchd.Failed(f"{path}: {length} of {size} bytes came back, or others")
+            client.close()
             print(f"{size >> 20} MiB: up {size / up / 1e6:.0f} MB/s, down {size / down / 1e6:.0f} MB/s")
             client.delete(f"/api/sandboxes/files/files?path={path}").expect(204)
         grown = daemon.peak_kib() - idle
