@@ -98,3 +98,4 @@ client() { python3 "$TOP/tests/server/sessions.py" "$1" >&2; } # NAME
 @test "a command that does not read holds its client up, and costs the daemon nothing" { client unread_input; }
 @test "messages that make no sense end a WebSocket, input that nobody reads does not" { client nonsense; }
 @test "clients that go away leave nothing in the daemon" { client goes_away; }
+@test "who may only read looks at a session by WebSocket and cannot write to it" { client only_looks; }

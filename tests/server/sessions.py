@@ -4,11 +4,12 @@ import base64
 import contextlib
 import json
 import random
+import subprocess
 import sys
 import time
 
 import websocket
-from hutchd import Failed, HUTCH, running  # noqa: F401
+from hutchd import Failed, HUTCH, running
 
 BOX = "/api/sandboxes/box"
 
@@ -201,6 +202,41 @@ def goes_away():
             time.sleep(0.05)
         check(daemon.descriptors() <= before + 2, f"{daemon.descriptors()} instead of {before}")
         check(client.get(f"{BOX}/exec/{session}").json()["state"] == "running", "it has ended")
+
+
+def token_of(scope):
+    made = subprocess.run([HUTCH, "token", "create", "--tenant", "acme", "--scope", scope], check=True, capture_output=True, text=True)
+    return made.stdout.strip()
+
+
+def only_looks():
+    """Who may read looks at a session by WebSocket, and cannot write to it by that way either."""
+    tokens = {scope: token_of(scope) for scope in ("read", "write")}
+    with running() as daemon, contextlib.closing(daemon.tcp(tokens["write"])) as client:
+        client.post("/api/sandboxes/", {"name": "box"}).expect(201)
+        session = start(client, ["cat"], stdin=True)
+        address = ("127.0.0.1", daemon.port)
+        for what in ("write", "order"):
+            web = websocket.session(address, f"{BOX}/exec/{session}", token=tokens["read"])
+            if what == "write":
+                web.write(b"mischief\n")
+            else:
+                web.order(type="signal", signal="KILL")
+            _, _, texts, code = websocket.read_to_end(web)
+            check(code == 1008 and texts[0]["type"] == "error", f"{texts} {code}")
+        web = websocket.session(address, f"{BOX}/exec/{session}", token=tokens["write"])
+        web.write(b"fine\n")
+        web.order(type="close_stdin")
+        said, _, _, code = websocket.read_to_end(web)
+        check(said[1] == b"fine\n" and code == 1000, f"{said} {code}")
+        for token in (None, "hutch_nobody"):
+            try:
+                websocket.session(address, f"{BOX}/exec/{session}", token=token)
+            except websocket.Refused as refused:
+                check(refused.status == 401, f"{refused}")
+            else:
+                raise Failed("somebody without a token came in")
+        client.delete(BOX).expect(200)
 
 
 if __name__ == "__main__":
