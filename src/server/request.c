@@ -209,6 +209,16 @@ int request_spec(const struct api_call *call, const json_t *body, const struct a
     return 0;
 }
 
+int request_check_stream(const struct api_call *call, struct hutch_error *err)
+{
+    const char *asked = api_query(call, "stream");
+    if (!asked || !strcmp(asked, "sse") || !strcmp(asked, "ndjson"))
+        return 0;
+    return server_fail(err, HUTCH_E_INVALID,
+                       "stream: '%.40s' is unknown; write 'sse' or 'ndjson', or leave it out",
+                       asked);
+}
+
 /* ---- what a command reads -------------------------------------------------------------------- */
 
 static int decode(const json_t *body, const json_t *value, char **ret_bytes, size_t *ret_length,

@@ -28,6 +28,9 @@ HUTCH_MUST_CHECK int request_spec(const struct api_call *call, const json_t *bod
 HUTCH_MUST_CHECK int request_check_places(const struct api_call *call, const char *what,
                                           struct hutch_error *err);
 
+/* Is ?stream= one of its words? */
+HUTCH_MUST_CHECK int request_check_stream(const struct api_call *call, struct hutch_error *err);
+
 /* What a command is to read, from stdin and stdin_encoding: *ret_fd is the caller's, -1 where
  * nothing is given. */
 HUTCH_MUST_CHECK int request_stdin(const json_t *body, int *ret_fd, struct hutch_error *err);

@@ -165,7 +165,8 @@ void handle_run(struct api_call *call)
     SERVER_CLEANUP(run_request_done) struct run_request request = RUN_REQUEST_INIT;
     struct hutch_error err = HUTCH_ERROR_INIT;
     enum events_form form = events_form_of(call);
-    if (run_request_read(call, api_body(call), run_fields, &request, &err) < 0)
+    if (request_check_stream(call, &err) < 0 ||
+        run_request_read(call, api_body(call), run_fields, &request, &err) < 0)
         api_fail(call, &err);
     else if (form == EVENTS_NONE)
         run_and_answer(call, &request);

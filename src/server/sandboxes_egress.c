@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/events_out.h"
+#include "server/request.h"
 #include "server/sandboxes.h"
 #include "server/util.h"
 
@@ -108,7 +109,7 @@ static void answer_call(struct api_call *call, struct hutch_sandbox *sandbox)
     bool follows = api_query_flag(call, "follow");
     if (form == EVENTS_NONE && follows)
         form = EVENTS_NDJSON;
-    if (hutch_sandbox_egress(sandbox, &egress, &err) < 0 ||
+    if (request_check_stream(call, &err) < 0 || hutch_sandbox_egress(sandbox, &egress, &err) < 0 ||
         hutch_egress_to_json(egress, &text, &err) < 0) {
         api_fail(call, &err);
     } else if (form == EVENTS_NONE) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/events_out.h"
+#include "server/request.h"
 #include "server/sandboxes.h"
 #include "server/util.h"
 
@@ -132,7 +133,7 @@ static void answer_call(struct api_call *call, struct hutch_sandbox *sandbox)
     uint64_t interval_ms = 0;
     enum events_form form = events_form_of(call);
     json_t *answer = NULL;
-    if (read_interval(call, &interval_ms, &err) == 0)
+    if (request_check_stream(call, &err) == 0 && read_interval(call, &interval_ms, &err) == 0)
         answer = look(sandbox, &before, &err);
     if (!answer)
         api_fail(call, &err);

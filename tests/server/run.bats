@@ -57,6 +57,8 @@ stream() { # TYPE JSON
     jq -se '.[-1].result.exit_code == 127' "$WORK/stream"
     api POST '/api/run?stream=ndjson' '{"command": []}'
     expect_problem 400 invalid
+    api POST '/api/run?stream=xml' '{"command": ["true"]}'
+    expect_problem 400 invalid
 }
 
 @test "a long stream is whole, and a slow reader only slows the command" {
