@@ -10,6 +10,8 @@
 
 static int refuse_local(const struct hutch_named_options *options, struct hutch_error *err)
 {
+    if (!options)
+        return 0;
     const char *flag = options->directories && *options->directories ? "--sandbox-dir"
                        : options->build_args && *options->build_args ? "--build-arg"
                                                                      : NULL;

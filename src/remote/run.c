@@ -295,7 +295,10 @@ static int run_by_sandbox(const struct hutch_spec *spec, const struct hutch_run_
 int hutch_run(const struct hutch_spec *spec, const struct hutch_run_options *options,
               struct hutch_result **ret_result, struct hutch_error *err)
 {
+    const struct hutch_run_options usual = HUTCH_RUN_OPTIONS_INIT;
     struct remote_output output;
+    if (!options)
+        options = &usual;
     bool needs_sandbox = options->terminal_fd >= 0 || remote_sent_workspace(spec) ||
                          (options->stdin_fd >= 0 && !has_small_stdin(options->stdin_fd));
     if (needs_sandbox)

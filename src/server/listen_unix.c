@@ -77,8 +77,9 @@ static int give_to_group(const char *path, const char *group, struct hutch_error
 {
     if (!group)
         return chmod(path, 0600) < 0 ? server_fail_errno(err, "chmod '%s'", path) : 0;
-    const struct group *found = getgrnam(group);
-    if (!found)
+    char buffer[4096];
+    struct group entry, *found = NULL;
+    if (getgrnam_r(group, &entry, buffer, sizeof(buffer), &found) != 0 || !found)
         return server_fail(err, HUTCH_E_INVALID, "there is no group '%.64s'", group);
     if (chown(path, (uid_t)-1, found->gr_gid) < 0 || chmod(path, 0660) < 0)
         return server_fail_errno(err, "give '%s' to group '%.64s'", path, group);
