@@ -95,7 +95,7 @@ world() {
         comm=
         read -r comm 2>/dev/null <"/proc/$pid/comm" || continue
         case $comm in
-        hutch | hutch-full | hutch-serve | hutch-keeper) echo "process $pid $comm" ;;
+        hutch | hutch-full | hutch-remote | hutch-serve | hutch-keeper) echo "process $pid $comm" ;;
         *) [ "/proc/$pid/ns/pid" -ef /proc/self/ns/pid ] || [ ! -e "/proc/$pid/ns/pid" ] ||
             # ended, and an orphan: the host's PID 1 reaps it in its own time
             grep -qs '^State:.*zombie' "/proc/$pid/status" || echo "process $pid $comm" ;;

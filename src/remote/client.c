@@ -301,7 +301,7 @@ int remote_do(struct remote_call *call, json_t **ret_answer, struct hutch_error 
         failed = hutch_fail(err, HUTCH_E_INVALID, 0,
                             "what is to be sent has bytes that are no UTF-8; the daemon takes text "
                             "alone");
-    if (!failed)
+    if (!failed && transfer.client)
         failed = perform(&transfer, text, ret_answer, err);
     hutch_buf_done(&transfer.answer);
     json_decref(call->body);

@@ -51,7 +51,7 @@ static uint64_t time_us(const char *text)
         return 0;
     (void)sscanf(rest, ".%3u", &thousandths);
     time_t seconds = timegm(&fields);
-    return seconds > 0 ? (uint64_t)seconds * 1000000 + thousandths * 1000 : 0;
+    return seconds > 0 ? (uint64_t)seconds * 1000000 + (uint64_t)thousandths * 1000 : 0;
 }
 
 static void fill_hosts(struct hutch_egress_host *hosts, const json_t *list, struct pool *pool)

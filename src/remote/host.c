@@ -130,8 +130,10 @@ static int read_address(struct remote_host *host, const char *text, struct hutch
         host->url = strdup("http://localhost");
         host->is_loopback = true;
     }
+    if (!host->url || (is_unix && !host->socket))
+        return hutch_fail_nomem(err);
     host->name = strdup(is_unix ? text : host->url);
-    return host->name && host->url && (host->socket || !is_unix) ? 0 : hutch_fail_nomem(err);
+    return host->name ? 0 : hutch_fail_nomem(err);
 }
 
 /* ---- who asks -------------------------------------------------------------------------------- */

@@ -69,7 +69,7 @@ static bool has_small_stdin(int fd)
 
 static int add_stdin(json_t *body, int fd, struct hutch_error *err)
 {
-    struct hutch_buf encoded = HUTCH_BUF(2 * SMALL_STDIN_BYTES);
+    struct hutch_buf encoded = HUTCH_BUF((size_t)2 * SMALL_STDIN_BYTES);
     struct hutch_json_out out = {&encoded, false};
     hutch_autofree char *data = malloc(SMALL_STDIN_BYTES + 1);
     size_t length = 0;
@@ -279,7 +279,7 @@ static int run_by_sandbox(const struct hutch_spec *spec, const struct hutch_run_
         return -(int)err->code;
     remote_guard_tell(&guard, REMOTE_GUARD_REMOVE, name, NULL);
     int failed = make_sandbox(spec, name, &sandbox, err);
-    if (!failed)
+    if (!failed && sandbox)
         failed = execute(spec, options, sandbox, &guard, ret_result, err);
     if (sandbox && hutch_sandbox_remove(sandbox, true, &lost) < 0 && !failed &&
         lost.code != HUTCH_E_NOT_FOUND) {

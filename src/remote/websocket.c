@@ -201,7 +201,7 @@ static int shake_hands(struct remote_websocket *socket, const struct remote_clie
                        const char *path, struct hutch_error *err)
 {
     hutch_cleanup(hutch_buf_wipe) struct hutch_buf request = HUTCH_BUF(HEAD_CEILING);
-    hutch_cleanup(hutch_buf_done) struct hutch_buf answer = HUTCH_BUF(2 * HEAD_CEILING);
+    hutch_cleanup(hutch_buf_done) struct hutch_buf answer = HUTCH_BUF((size_t)2 * HEAD_CEILING);
     char key[32], accept[32], found[64];
     const char *host = strstr(client->host.url, "://") + 3;
     make_key(key);
@@ -321,7 +321,7 @@ int remote_websocket_open(char *path, remote_message_fn on_message, void *userda
         free(socket);
         return hutch_fail_nomem(err);
     }
-    socket->early.ceiling = HEAD_CEILING * 2;
+    socket->early.ceiling = (size_t)2 * HEAD_CEILING;
     socket->on_message = on_message;
     socket->userdata = userdata;
     if (remote_client(&client, err) < 0 || connect_to(socket, client, err) < 0 ||

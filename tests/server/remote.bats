@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # hutch --host: what is printed and what it exits with is compared with the same call without a daemon between. liar.py stands where a
 # daemon should be.
+#
+# shellcheck disable=SC2016,SC2002  # what shells inside are told; a pipe where a file would be another thing
 
 load ../lib
 load serve
