@@ -9,8 +9,9 @@
 
 #include "server/util.h"
 
-/* Enough for the deepest of libhutch's calls, with room: it keeps paths on the stack, not data. */
-#define STACK_BYTES ((size_t)256 * 1024)
+/* Several times what the deepest of libhutch's calls take; only pages that were touched cost
+ * anything. */
+#define STACK_BYTES ((size_t)1024 * 1024)
 #define IDLE_MS UINT64_C(5000)
 
 struct job {
