@@ -114,7 +114,7 @@ def download(daemon, path):
 def files(size):
     blocks = Blocks(size)
     with hutchd.running() as daemon:
-        client = daemon.client()
+        client = daemon.client(timeout=600)
         client.post("/api/sandboxes/", {"name": "files", "limits": {"disk": f"{(size >> 20) * 2 + 256}m"}}).expect(201)
         client.post("/api/sandboxes/files/execute", {"command": ["true"]}).expect(200)
         idle = daemon.rss_kib()
