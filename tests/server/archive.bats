@@ -59,6 +59,7 @@ EOP
     api DELETE /api/sandboxes/box
 }
 
+# bats test_tags=memory
 @test "an archive of many bytes passes by, and one that is cut is told to be" {
     box
     inside 'head -c 100000000 /dev/zero >/tmp/big'

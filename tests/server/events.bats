@@ -131,6 +131,7 @@ assert ids(slow, 2 * runs) == list(range(1, 2 * runs + 1))
 END
 }
 
+# bats test_tags=memory
 @test "a daemon that ends lets its listeners go, and 300 of them cost it little" {
     serve
     python3 - "$SOCKET" "$SERVE_PID" >&2 <<'END'

@@ -135,6 +135,7 @@ EOP
     api DELETE /api/sandboxes/box
 }
 
+# bats test_tags=memory
 @test "large files pass through, up and down, and the daemon keeps its size" {
     serve
     api POST /api/sandboxes/ '{"name": "box", "disk": "5g", "memory": "256m"}'

@@ -13,12 +13,15 @@ attack() { python3 "$TOP/tests/server/$1.py" "$2" >&2; } # FILE WAY
 
 @test "pipelined requests are answered in order, each once" { attack hostile pipelined; }
 
+# bats test_tags=memory
 @test "bodies that are too large, too deep, twice the same key, or no JSON make nothing" { attack hostile bodies; }
 
 @test "heads and bodies that come a byte at a time cost the others nothing" { attack stalled slowloris; }
 
+# bats test_tags=memory
 @test "a thousand readers that do not read cost the others nothing" { attack stalled stalled; }
 
+# bats test_tags=memory
 @test "output without end to dead readers costs a bounded memory" { attack stalled flood; }
 
 @test "a page of another site gets nothing by a name that leads here" {

@@ -57,6 +57,7 @@ has_ended() { "$HUTCH" logs -f box >/dev/null 2>&1; }
     api DELETE /api/sandboxes/box
 }
 
+# bats test_tags=memory
 @test "a follower that does not read holds nothing up, one that goes leaves nothing" {
     box '["sh", "-c", "head -c 30000000 /dev/zero; echo over >&2"]'
     python3 - "$SOCKET" "$TOP/tests/server" >&2 <<'EOP'

@@ -81,6 +81,7 @@ fails_with() { # STATUS PATTERN WORD...: one sentence on standard error
     remote rm -f box
 }
 
+# bats test_tags=memory
 @test "much output passes at bounded memory" {
     serve
     local size
@@ -227,8 +228,14 @@ fails_with() { # STATUS PATTERN WORD...: one sentence on standard error
     same cp "$WORK/nothing" box:/tmp
     fails_with 125 "cannot read '/nothing'" "$HUTCH" --host "unix://$SOCKET" cp box:/nothing "$WORK/x"
     fails_with 125 "cannot write '/nowhere/'" "$HUTCH" --host "unix://$SOCKET" cp "$WORK/tree" box:/nowhere/
-    size=$(long_or 64M 1G)
-    truncate -s "$size" "$WORK/large"
+    remote rm -f box
+}
+
+# bats test_tags=memory
+@test "cp: a large file passes at bounded memory, both ways" {
+    serve
+    remote create --name box
+    truncate -s "$(long_or 64M 1G)" "$WORK/large"
     (ulimit -v 400000 && remote cp "$WORK/large" box:/tmp/large && remote cp box:/tmp/large "$WORK/large.back")
     cmp "$WORK/large" "$WORK/large.back"
     remote rm -f box

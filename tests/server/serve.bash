@@ -4,6 +4,8 @@
 # serve FLAG... starts the real daemon on the test's own home, a unix socket and a port of its own; what is still running when the
 # test ends is ended by its process id, before the world is compared.
 #
+# A test that measures the daemon's memory has the tag "memory": in a sanitized build it would measure the sanitizer.
+#
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # URL, SOCKET and what curl found are read by the tests
 

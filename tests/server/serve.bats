@@ -81,6 +81,7 @@ refused() { # SENTENCE FLAG...: it does not start, with exit status 125 and this
     [ "$(stat -c '%a %G' "$SOCKET")" = "660 nogroup" ]
 }
 
+# bats test_tags=memory
 @test "no libcurl is loaded, and an idle daemon is small" {
     serve
     ! grep -q libcurl "/proc/$SERVE_PID/maps" || false

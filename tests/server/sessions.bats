@@ -94,7 +94,9 @@ client() { python3 "$TOP/tests/server/sessions.py" "$1" >&2; } # NAME
     client daemon_dies
 }
 @test "a terminal by WebSocket: written to, resized, closed, and looked at again from an offset" { client terminal; }
+# bats test_tags=memory
 @test "much in both directions of a WebSocket: whoever is slow holds up the other, nothing is lost" { client duplex; }
+# bats test_tags=memory
 @test "a command that does not read holds its client up, and costs the daemon nothing" { client unread_input; }
 @test "messages that make no sense end a WebSocket, input that nobody reads does not" { client nonsense; }
 @test "clients that go away leave nothing in the daemon" { client goes_away; }
