@@ -16,11 +16,13 @@ static const char *const places[] = {"hutch", "../../bin/hutch"};
 const char *hutch_program_own(char ret_path[PATH_MAX])
 {
     static const char gone[] = " (deleted)";
-    ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+    const size_t gone_length = sizeof(gone) - 1;
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
     size_t end = length > 0 ? (size_t)length : 0;
-    ret_path[end] = '\0';
-    if (end >= sizeof(gone) && !strcmp(ret_path + end - (sizeof(gone) - 1), gone))
-        ret_path[end - (sizeof(gone) - 1)] = '\0';
+    if (end > gone_length && !memcmp(path + end - gone_length, gone, gone_length))
+        end -= gone_length;
+    (void)snprintf(ret_path, PATH_MAX, "%.*s", (int)end, path);
     return strrchr(ret_path, '/');
 }
 
