@@ -79,7 +79,7 @@ static int connect_to(const char *address)
     if (is_path) {
         if (strlen(address) >= sizeof(path.sun_path))
             die(address, "too long for a socket");
-        strcpy(path.sun_path, address);
+        memcpy(path.sun_path, address, strlen(address) + 1);
         status = connect(fd, (struct sockaddr *)&path, sizeof(path));
     } else {
         port.sin_port = htons((uint16_t)strtoul(address, NULL, 10));
