@@ -128,12 +128,25 @@ static void end_when_over(struct connection *connection)
 
 /* ---- what goes, what comes ---- */
 
+/* wslay sends a close before the messages that wait, and after it nothing. */
+static int say_goodbye(struct websocket *websocket)
+{
+    websocket->has_goodbye = false;
+    int r =
+        wslay_event_queue_close(websocket->context, websocket->goodbye_code,
+                                (const uint8_t *)websocket->goodbye, strlen(websocket->goodbye));
+    return r == WSLAY_ERR_NOMEM ? r : wslay_event_send(websocket->context);
+}
+
 void websocket_send_queued(struct connection *connection)
 {
     struct websocket *websocket = connection->websocket;
     if (connection->is_over || connection->websocket_is_over)
         return;
-    if (wslay_event_send(websocket->context) != 0) {
+    int r = wslay_event_send(websocket->context);
+    if (r == 0 && websocket->has_goodbye && !wslay_event_want_write(websocket->context))
+        r = say_goodbye(websocket);
+    if (r != 0) {
         connection_close(connection);
         return;
     }

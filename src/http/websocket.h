@@ -27,7 +27,10 @@ struct websocket {
     bool is_asked; /* for a pong */
     bool is_closing;
     bool wants_room;
-    bool is_told; /* that it is over */
+    bool is_told;     /* that it is over */
+    bool has_goodbye; /* to be said behind what waits */
+    uint16_t goodbye_code;
+    char goodbye[124];
 };
 
 /* handshake.c. NULL: what was asked for is a WebSocket. */

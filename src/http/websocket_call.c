@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a handler calls of a WebSocket. */
+#include <stdio.h>
 #include <string.h>
 
 #include "http/websocket.h"
@@ -86,16 +87,14 @@ void http_websocket_hold(struct http_exchange *exchange, bool hold)
 void http_websocket_close(struct http_exchange *exchange, int code, const char *why)
 {
     struct connection *connection = open_connection(exchange);
-    size_t length = why ? strnlen(why, 123) : 0;
     if (!connection)
         return;
+    struct websocket *websocket = connection->websocket;
     connection_enter(connection);
-    connection->websocket->is_closing = true;
-    if (wslay_event_queue_close(connection->websocket->context, (uint16_t)code,
-                                (const uint8_t *)why, length) == WSLAY_ERR_NOMEM)
-        connection_close(connection);
-    else
-        websocket_send_queued(connection);
+    websocket->is_closing = websocket->has_goodbye = true;
+    websocket->goodbye_code = (uint16_t)code;
+    (void)snprintf(websocket->goodbye, sizeof(websocket->goodbye), "%s", why ? why : "");
+    websocket_send_queued(connection);
     connection_go_on(connection);
     connection_leave(connection);
 }

@@ -140,8 +140,8 @@ def duplex():
             web.write(data)
         web.order(type="close_stdin")
         time.sleep(0.5)  # nobody reads
-        said, offset, _, code = websocket.read_to_end(web)
-        check(said[1] == data * 64 and offset == 64 << 16 and code == 1000, f"{len(said[1])} {offset} {code}")
+        said, offset, texts, code = websocket.read_to_end(web)
+        check(said[1] == data * 64 and offset == 64 << 16 and code == 1000, f"{len(said[1])} {offset} {code} {texts}")
         check(daemon.peak_kib() < 32 << 10, f"{daemon.peak_kib()} KiB")
 
 

@@ -287,6 +287,28 @@ static void there_is_room_again_when_it_was_taken(void **state)
 }
 
 /* Pongs are not kept without end for somebody who never reads them. */
+static void a_goodbye_comes_behind_what_was_sent_before(void **state)
+{
+    enum { MESSAGES = 100, BYTES = 60000 };
+    struct world *world = *state;
+    static struct frame frame;
+    static char data[BYTES];
+    world_start(world, NULL);
+    int fd = websocket_open(world);
+    for (int i = 0; i < MESSAGES; i++) /* more than any socket takes */
+        http_websocket_send(world->waiting, false, data, sizeof(data));
+    http_websocket_close(world->waiting, 1000, "over");
+    for (int i = 0; i < MESSAGES; i++) {
+        read_frame(world, fd, &frame);
+        assert_int_equal(frame.first, FIN | BINARY);
+        assert_int_equal(frame.length, sizeof(data));
+    }
+    read_frame(world, fd, &frame);
+    assert_int_equal(close_code(&frame), 1000);
+    (void)close(fd);
+    wait_until(world, world->closed_code);
+}
+
 static void who_only_pings_is_not_read_for_ever(void **state)
 {
     struct world *world = *state;
@@ -356,6 +378,7 @@ int main(void)
         ONE(frames_out_of_order_end_it),
         ONE(messages_wait_while_they_are_held),
         ONE(there_is_room_again_when_it_was_taken),
+        ONE(a_goodbye_comes_behind_what_was_sent_before),
         ONE(who_only_pings_is_not_read_for_ever),
         ONE(who_is_quiet_is_asked_and_then_left),
         ONE(the_end_of_the_server_is_said),
