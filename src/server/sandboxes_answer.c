@@ -76,7 +76,8 @@ static json_t *read_spec(const struct hutch_sandbox *sandbox, struct hutch_error
     return status < 0 ? NULL : json_loads(text, 0, NULL);
 }
 
-json_t *sandbox_summary(struct hutch_sandbox *sandbox, struct hutch_error *err)
+/* All that is written down; nobody is asked. */
+static json_t *tell(const struct hutch_sandbox *sandbox, bool has_spec, struct hutch_error *err)
 {
     struct hutch_sandbox_info info = {0};
     if (hutch_sandbox_info(sandbox, &info, err) < 0)
@@ -84,7 +85,7 @@ json_t *sandbox_summary(struct hutch_sandbox *sandbox, struct hutch_error *err)
     json_t *answer = summary_of(&info);
     int failed = json_object_set_new(answer, "spec", read_spec(sandbox, err));
     if (!failed && answer)
-        failed = add_known_names(answer) | json_object_del(answer, "spec");
+        failed = add_known_names(answer) | (has_spec ? 0 : json_object_del(answer, "spec"));
     if (!failed && answer)
         return answer;
     json_decref(answer);
@@ -93,13 +94,31 @@ json_t *sandbox_summary(struct hutch_sandbox *sandbox, struct hutch_error *err)
     return NULL;
 }
 
+json_t *sandbox_summary(struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
+    return tell(sandbox, false, err);
+}
+
+static void reply(struct api_call *call, int status, json_t *answer, const struct hutch_error *err)
+{
+    if (answer)
+        api_reply(call, status, answer);
+    else
+        api_fail(call, err);
+}
+
+void sandbox_reply_made(struct api_call *call, struct hutch_sandbox *sandbox)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    json_t *answer = tell(sandbox, true, &err);
+    hutch_sandbox_free(sandbox);
+    reply(call, 201, answer, &err);
+}
+
 void sandbox_reply(struct api_call *call, int status, struct hutch_sandbox *sandbox)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
     json_t *answer = sandbox_answer(sandbox, &err);
     hutch_sandbox_free(sandbox);
-    if (answer)
-        api_reply(call, status, answer);
-    else
-        api_fail(call, &err);
+    reply(call, status, answer, &err);
 }

@@ -142,5 +142,5 @@ void handle_create(struct api_call *call)
     char place[96];
     (void)snprintf(place, sizeof(place), "/api/sandboxes/%s", hutch_sandbox_name(sandbox));
     api_add_header(call, "Location", place);
-    sandbox_reply(call, 201, sandbox);
+    sandbox_reply_made(call, sandbox);
 }
