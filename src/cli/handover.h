@@ -19,6 +19,8 @@ int cli_handover(char **argv, struct hutch_error *err);
 int cli_handover_serve(char *const *argv, struct hutch_error *err);
 /* What a daemon is to do, a fourth program asks it for. Returns 0 when nobody named one. */
 int cli_handover_host(char *const *argv, struct hutch_error *err);
+/* Becomes the program of this name, which came with this one. Returns 0 when it is not there. */
+int cli_exec_beside(const char *program, char *const *argv, struct hutch_error *err);
 /* The small program alone has this: for what shows only later. Returns when it failed. */
 int cli_handover_now(char *const *argv, struct hutch_error *err);
 

@@ -283,7 +283,6 @@ bool answer_head_make(struct http_exchange *exchange, int status, const struct h
                       uint64_t length, bool is_chunked);
 /* Decides whether the connection goes on behind the answer. */
 void answer_begin(struct http_exchange *exchange, int status);
-const char *http_status_text(int status);
 void stream_done(struct http_exchange *exchange);
 void stream_pump(struct http_exchange *exchange);
 /* An answer of our own to what is no request: the connection ends with it. */

@@ -169,6 +169,9 @@ void http_answer_stream(struct http_exchange *exchange, int status,
  * be the stream's. */
 void http_cut(struct http_exchange *exchange);
 
+/* In words. */
+const char *http_status_text(int status);
+
 /* ---- WebSocket ---- */
 
 struct http_websocket_fns {

@@ -9,7 +9,4 @@
  * replaced. */
 char *problem_text(int status, const char *code, const char *detail, const char *request_id);
 
-/* The status in words. */
-const char *problem_title(int status);
-
 #endif

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/handover.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/spec_file.h"
 #include "porter/porter.h"
 #include "util/config_file.h"
-
-/* Where the complete program is, seen from this one: beside it in a build tree, in libexec when
- * installed. */
-static const char *const places[] = {"hutch-full", "../libexec/hutch/hutch-full"};
 
 /* Flags whose value is a document. */
 static const char *const document_flags[] = {"--spec", "--policy"};
@@ -130,17 +122,9 @@ int cli_handover(char **argv, struct hutch_error *err)
 
 int cli_handover_now(char *const *argv, struct hutch_error *err)
 {
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length < 0)
-        return cli_fail(err, HUTCH_E_SYSTEM, "find hutch's own directory: %s", strerror(errno));
-    self[length] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        char path[PATH_MAX + 64];
-        (void)snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-        (void)execv(path, argv);
-    }
+    int status = cli_exec_beside("hutch-full", argv, err);
+    if (status < 0)
+        return status;
     return cli_fail(
         err, HUTCH_E_NOT_FOUND,
         "images, named sandboxes, the audit and documents that may be YAML (a spec, the policy) "
