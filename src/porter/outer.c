@@ -171,6 +171,7 @@ int outer_turn(struct outer *outer, uint64_t until_us, struct hutch_error *err)
         return errno == EINTR ? 0 : hutch_fail_errno(err, errno, "wait for the container");
     struct pollfd fixed[PLACE_COUNT];
     memcpy(fixed, tunnel->fds, sizeof(fixed));
+    outer_look_before_input(outer, PLACE_COUNT);
     tunnel_serve(tunnel, PLACE_COUNT, (size_t)count);
     if (fixed[PLACE_KEEPER].revents & POLLIN)
         outer_take_order(outer);

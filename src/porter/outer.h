@@ -53,6 +53,9 @@ void outer_fail(struct outer *outer, uint32_t session, uint32_t stage, int os_er
 
 /* outer_terminal.c: a terminal whose other side the keeper gets. */
 int outer_make_terminal(struct channel *channel, uint16_t rows, uint16_t columns);
+/* A size that was set before something was typed is told before it: of the terminals of which poll
+ * has found something, whose places come behind the fixed ones. */
+void outer_look_before_input(struct outer *outer, size_t fixed);
 /* Tells the inside of sizes that have changed. When to look again. */
 uint64_t outer_look_at_terminals(struct outer *outer);
 

@@ -56,6 +56,15 @@ static void look_at(struct outer *outer, struct channel *channel)
     frame_put(&outer->tunnel.out, FRAME_RESIZE, channel->number, told, sizeof(told));
 }
 
+void outer_look_before_input(struct outer *outer, size_t fixed)
+{
+    for (size_t i = 0; i < outer->tunnel.count; i++) {
+        struct channel *channel = outer->tunnel.channels[i];
+        if (channel->kind == FRAME_FD_TERMINAL && outer->tunnel.fds[fixed + 2 * i].revents)
+            look_at(outer, channel);
+    }
+}
+
 uint64_t outer_look_at_terminals(struct outer *outer)
 {
     uint64_t now = report_clock_us();
