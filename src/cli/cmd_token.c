@@ -224,7 +224,7 @@ static int cmd_rm(const struct cli_verb *verb, int argc, char **argv)
 
 static const struct cli_verb verb_rm = {
     .name = "token rm",
-    .summary = "Take tokens back, by id or by name: they are good for nothing from then on",
+    .summary = "Take tokens back, by id or by name, at once",
     .usage = "TOKEN...",
     .run = cmd_rm,
 };

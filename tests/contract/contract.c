@@ -35,6 +35,12 @@ const char *contract_field(const char *field)
     return NULL;
 }
 
+bool contract_has_keys(void)
+{
+    const char *runtime = contract_field("runtime");
+    return !runtime || strcmp(runtime, "runsc") != 0;
+}
+
 bool contract_keeps_everything(void)
 {
     return suite.missing_count == 0;

@@ -26,6 +26,8 @@
 /* The backend under test, and the value that every spec has in a field; NULL: none. */
 const char *contract_backend(void);
 const char *contract_field(const char *field);
+/* Are Control-C and Control-D more than characters? To gVisor of 2022 they are not. */
+bool contract_has_keys(void);
 /* Does it enforce every limit here, or the one of this name ("memory")? */
 bool contract_keeps_everything(void);
 bool contract_enforces(const char *limit);

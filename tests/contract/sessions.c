@@ -84,7 +84,11 @@ static void a_terminal_outlives_whoever_asked_for_it(void **state)
     struct hutch_sandbox *box = box_create("screen");
     options.rows = 11;
     options.columns = 22;
-    start(box, "stty -echo; stty size; read x; stty size; cat; echo over", &options, id);
+    start(box,
+          contract_has_keys()
+              ? "stty -echo; stty size; read x; stty size; cat; echo over"
+              : "stty -echo; stty size; read x; stty size; read x; echo $x; echo over",
+          &options, id);
     box_await_log(box, id, 7);
     hutch_sandbox_free(box);
     box = box_reopen("screen");
@@ -94,7 +98,8 @@ static void a_terminal_outlives_whoever_asked_for_it(void **state)
     box_await_log(box, id, 14);
     assert_int_equal(hutch_sandbox_input(box, id, "line\n", 5, -1, &err), 0);
     box_await_log(box, id, 20);
-    assert_int_equal(hutch_sandbox_end_input(box, id, &err), 0);
+    if (contract_has_keys())
+        assert_int_equal(hutch_sandbox_end_input(box, id, &err), 0);
     await_end(box, id, 0);
     has_said(box, id, "11 22\r\n33 44\r\nline\r\nover\r\n");
     box_destroy(box);

@@ -67,16 +67,9 @@ static void a_run_has_a_terminal_of_the_callers_size(void **state)
     hutch_result_free(result);
 }
 
-/* gVisor of 2022 takes Control-C and Control-D for ordinary characters. */
-static bool has_keys(void)
-{
-    const char *runtime = contract_field("runtime");
-    return !runtime || strcmp(runtime, "runsc") != 0;
-}
-
 static void keys_are_signals_and_the_end_of_input(void **state)
 {
-    if (!has_keys())
+    if (!contract_has_keys())
         skip();
     struct hutch_result *result = run_on_terminal("cat; echo after", "line\n" CONTROL_D);
     (void)state;
@@ -112,7 +105,7 @@ static void an_exec_has_a_terminal_of_the_callers_size(void **state)
     assert_contains(&result->out, "33 77\r\n");
     assert_contains(&result->out, "got words\r\n");
     hutch_result_free(result);
-    if (has_keys()) {
+    if (contract_has_keys()) {
         result = exec_on_terminal(box, "trap 'exit 5' INT; while :; do sleep 0.1; done", CONTROL_C);
         assert_true(result->exit_code == 5 || result->exit_code == 128 + SIGINT);
         hutch_result_free(result);
