@@ -108,7 +108,7 @@ static int give_bases(struct build *build, struct hutch_error *err)
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     struct stat info;
     int r = dockerfile_path(build->request, &path, err);
-    if (r < 0 || stat(path, &info) < 0 || !S_ISREG(info.st_mode) ||
+    if (r < 0 || !path || stat(path, &info) < 0 || !S_ISREG(info.st_mode) ||
         hutch_read_file(path, DOCKERFILE_MAX_BYTES, &text, NULL, &ignored) < 0)
         return r;
     return build_give_bases(build, text, err);

@@ -13,9 +13,9 @@ static bool is_plain(char byte)
 
 static char lower(char byte)
 {
-    static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const char *at = byte ? strchr(upper, byte) : NULL;
-    return at ? "abcdefghijklmnopqrstuvwxyz"[at - upper] : byte;
+    if (byte >= 'A' && byte <= 'Z')
+        return (char)(byte - 'A' + 'a');
+    return byte;
 }
 
 /* Of every run of bytes that a name cannot have, one hyphen stays; none at either end. */

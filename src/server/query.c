@@ -105,7 +105,7 @@ static int find(const char *name, const struct api_field *rows, size_t *ret_row,
 {
     struct nearest nearest = {.written = name};
     for (size_t i = 0; rows && rows[i].name; i++) {
-        if (!strcmp(rows[i].name, name)) {
+        if (name && !strcmp(rows[i].name, name)) {
             *ret_row = i;
             return 0;
         }

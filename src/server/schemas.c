@@ -41,7 +41,7 @@ static json_t *of_type(const char *type, size_t length)
     const char *sign = memchr(type, '|', length);
     if (sign)
         return either(type, length, (size_t)(sign - type));
-    char last = length ? type[length - 1] : '\0';
+    int last = length > 0 ? type[length - 1] : '\0';
     if (last == '?')
         return or_null(type, length - 1);
     if (last == ']')

