@@ -148,10 +148,9 @@ const struct cli_verb cli_verb_serve = {
     .group = "This machine",
     .summary = "Serve the REST API on a port and a unix socket",
     .usage = "[FLAG]...",
-    .details =
-        "Who asks by TCP needs a token: 'hutch token create'. SIGTERM ends it when what\n"
-        "was asked is answered; sandboxes live on. GET /openapi.json tells what can be\n"
-        "asked.\n",
+    .details = "Who asks by TCP needs a token: 'hutch token create'. SIGTERM ends it when what\n"
+               "was asked is answered; sandboxes live on. GET /openapi.json tells what can be\n"
+               "asked.\n",
     .options = serve_options,
     .option_count = CLI_COUNT(serve_options),
     .run = cmd_serve,
