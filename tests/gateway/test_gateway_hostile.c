@@ -240,10 +240,23 @@ static void expect_reset(struct world *world, const char *name, uint16_t port)
     assert_int_equal(read_some(fd, &byte, 1), -ECONNRESET);
 }
 
+/* Servers that are slow to accept still count those of the test before. */
+static unsigned settled_connections(const struct world *world)
+{
+    unsigned before, now = __atomic_load_n(&world->seen->connections, __ATOMIC_SEQ_CST);
+    do {
+        before = now;
+        (void)usleep(300000);
+        now = __atomic_load_n(&world->seen->connections, __ATOMIC_SEQ_CST);
+    } while (now != before);
+    return now;
+}
+
 static void addresses_that_are_nobodys_business_are_not_dialled(void **state)
 {
     struct world *world = *state;
     gateway_start_with(world, &usual);
+    unsigned before = settled_connections(world);
     expect_reset(world, "private.example", PORT_WEB);
     expect_reset(world, "loopback.example", PORT_ECHO);
     expect_reset(world, "metadata.example", PORT_WEB);
@@ -254,7 +267,7 @@ static void addresses_that_are_nobodys_business_are_not_dialled(void **state)
     assert_true(was_denied(world, "metadata.example", PORT_WEB, EGRESS_WHY_RANGE));
     assert_true(was_denied(world, "closed.example", PORT_ECHO, EGRESS_WHY_CONNECT));
     assert_true(was_denied(world, "nowhere.example", PORT_WEB, EGRESS_WHY_RESOLVE));
-    assert_int_equal(world->seen->connections, 0);
+    assert_int_equal(settled_connections(world), before);
     struct address unknown = {.family = AF_INET, .bytes = {198, 19, 200, 200}};
     assert_int_equal(inside_connect_address(world, &unknown, 80), -ECONNREFUSED);
 }
