@@ -220,7 +220,8 @@ static void a_body_comes_through_a_pipe(void **state)
         sent[i] = (char)(i * 7 % 251);
     world_start(world, NULL);
     int fd = client_open(world);
-    (void)sprintf(head, "PUT /pipe HTTP/1.1\r\nContent-Length: %zu\r\n" CLOSE, sizeof(sent));
+    (void)snprintf(head, sizeof(head), "PUT /pipe HTTP/1.1\r\nContent-Length: %zu\r\n" CLOSE,
+                   sizeof(sent));
     client_send(fd, head);
     wait_until(world, world->body_fd >= 0);
     (void)fcntl(world->body_fd, F_SETFL, O_NONBLOCK);

@@ -269,10 +269,10 @@ static void too_much_is_refused_before_it_is_kept(void **state)
         (void)close(fd);
         memset(bytes, 'a', 100000);
     }
-    size_t length = (size_t)sprintf(bytes, GET HOST);
+    size_t length = (size_t)snprintf(bytes, 100000, GET HOST);
     for (int i = 0; i < 200; i++)
-        length += (size_t)sprintf(bytes + length, "X-%d: a\r\n", i);
-    (void)sprintf(bytes + length, "\r\n");
+        length += (size_t)snprintf(bytes + length, 100000 - length, "X-%d: a\r\n", i);
+    (void)snprintf(bytes + length, 100000 - length, "\r\n");
     ask(world, bytes, answer, sizeof(answer));
     assert_memory_equal(answer, "HTTP/1.1 431 ", 13);
     free(bytes);

@@ -41,7 +41,7 @@ static void papers_make(struct papers *papers, const char *name)
     EVP_PKEY *key = EVP_EC_gen("P-256");
     assert_non_null(key);
     X509 *certificate = sign_itself(key, name);
-    (void)strcpy(papers->directory, "/tmp/test_http_tls.XXXXXX");
+    (void)snprintf(papers->directory, sizeof(papers->directory), "/tmp/test_http_tls.XXXXXX");
     assert_non_null(mkdtemp(papers->directory));
     (void)snprintf(papers->certificate, sizeof(papers->certificate), "%s/c", papers->directory);
     (void)snprintf(papers->key, sizeof(papers->key), "%s/k", papers->directory);
