@@ -121,7 +121,7 @@ world() {
     # the quota pool's file and its mount point stay: making them anew would cost every first run; so does what is kept about an
     # engine, the note that one was used, the audit journal, and the lock under which a tenant's sandboxes are counted
     find "$HUTCH_HOME" -mindepth 1 \( -path "$HUTCH_HOME/lib/pool*" -o -path "$HUTCH_HOME/lib/docker" -o -path "$HUTCH_HOME/lib/audit" \) -prune -o ! -name run \
-        ! -name lib ! -name swept ! -name leases ! -path "$HUTCH_HOME/lib/tokens*" ! -path "$HUTCH_HOME/lib/answers*" ! -path "$HUTCH_HOME/run/pool.lock" ! -path "$HUTCH_HOME/lib/claims" ! -path "$HUTCH_HOME/lib/claims/lock" ! -path "$HUTCH_HOME/lib/containers.*" ! -path "$HUTCH_HOME/lib/sandboxes" -printf 'state %p\n' 2>/dev/null
+        ! -name lib ! -name swept ! -name leases ! -path "$HUTCH_HOME/lib/claims" ! -path "$HUTCH_HOME/lib/claims/lock" ! -path "$HUTCH_HOME/lib/containers.*" ! -path "$HUTCH_HOME/lib/sandboxes" -printf 'state %p\n' 2>/dev/null
     find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found -printf 'layer %p\n' 2>/dev/null
     return 0
 }
