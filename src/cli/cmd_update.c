@@ -43,28 +43,11 @@ static int change_one(void *userdata, struct hutch_sandbox *sandbox, struct hutc
     return hutch_sandbox_update(sandbox, changes->count, changes->fields, changes->texts, err);
 }
 
-/* 'hutch update NAME --memory 1g': the names may come first. */
-static int rotate(int argc, char **argv)
-{
-    int names = 1;
-    while (names < argc && argv[names][0] != '-')
-        names++;
-    if (names == argc)
-        return 1;
-    for (int i = 1; i < names; i++) {
-        char *name = argv[1];
-        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
-        argv[argc - 1] = name;
-    }
-    return 1;
-}
-
 static int cmd_update(const struct cli_verb *verb, int argc, char **argv)
 {
     struct changes changes = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     int index = 0, status = 0;
-    (void)rotate(argc, argv);
     if (!cli_begin(verb, argc, argv, NULL, (struct cli_count){1, CLI_ANY}, &index, &status))
         return status;
     changes.fields = calloc((size_t)argc, sizeof(*changes.fields));

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/operands.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/handles.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -27,12 +31,43 @@ int cli_operands(const struct cli_verb *verb, int argc, char **argv, void *targe
     return 0;
 }
 
+/* 'hutch kill NAME --exec ID': the words of a verb that has no command may stand before, between
+ * and behind its flags. They go to the end of argv, for flags are walked more than once. */
+static int flags_first(const struct cli_options *options, int argc, char **argv,
+                       struct hutch_error *err)
+{
+    char **operands = calloc((size_t)argc + 1, sizeof(*operands));
+    struct cli_cursor cursor = {.options = options, .argc = argc, .argv = argv, .index = 1};
+    int flags = 1, count = 0, failed = 0;
+    if (!operands)
+        return cli_fail_errno(err, ENOMEM, "read the flags");
+    for (int begin = 1; !failed && begin < argc; begin = cursor.index) {
+        const struct cli_option *option = NULL;
+        const char *value = NULL;
+        failed = cli_cursor_next(&cursor, &option, &value, err);
+        bool rest = !option && cursor.index > begin; /* behind "--" */
+        for (; begin < cursor.index; begin++)
+            argv[flags++] = argv[begin];
+        while (!failed && !option && cursor.index < argc) {
+            operands[count++] = argv[cursor.index++];
+            if (!rest)
+                break;
+        }
+    }
+    if (!failed)
+        memcpy(argv + flags, operands, (size_t)count * sizeof(*argv));
+    free(operands);
+    return failed;
+}
+
 bool cli_begin(const struct cli_verb *verb, int argc, char **argv, void *target,
                struct cli_count count, int *ret_index, int *ret_status)
 {
+    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
     bool help = false;
-    if (cli_operands(verb, argc, argv, target, count, ret_index, &help, &err) < 0)
+    if (cli_options_init(&options, verb, &err) < 0 || flags_first(&options, argc, argv, &err) < 0 ||
+        cli_operands(verb, argc, argv, target, count, ret_index, &help, &err) < 0)
         *ret_status = cli_report(&err);
     else if (help)
         *ret_status = cli_help_verb(verb);

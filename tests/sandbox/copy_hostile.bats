@@ -87,12 +87,15 @@ swapping() { # NAME DIR TARGET...
 
 @test "a tree that grows while it is copied, one that is too deep and one that is full of names" {
     box box --cpus 2
-    local dir
+    local dir id
     dir=$(here)
-    hutch exec -d box -- sh -c 'mkdir -p /workspace/g; i=0; while :; do i=$((i+1)); echo x >/workspace/g/$i; echo more >>/workspace/long; done' >/dev/null
+    id=$(hutch exec -d box -- sh -c 'mkdir -p /workspace/g; i=0; while :; do i=$((i+1)); echo x >/workspace/g/$i; echo more >>/workspace/long; done')
+    hutch exec box -- sh -c 'until [ -s /workspace/long ]; do sleep 0.01; done'
     call cp box:/workspace/g "$dir/g"
     call cp box:/workspace/long "$dir/long"
     same status 0 "$status"
+    hutch kill box --exec "$id"
+    inside box 'rm -rf /workspace/g' # it has taken the room of the next tree
     hutch exec box -- "$PYTHON" -c '
 import os
 os.chdir("/workspace")

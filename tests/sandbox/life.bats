@@ -136,7 +136,7 @@ says_out() { grep -qE -- "$1" "$WORK/out" || { tell && return 1; }; }
     call exec --attach "$id" box
     same "its exit status" 3 "$status"
     same "its output" "up usr1" "$(xargs <"$WORK/out")"
-    hutch kill --exec "$other" box
+    hutch kill box --exec "$other" --signal KILL # flags stand where one likes
     call exec --attach "$other" box
     same "exit status of the killed" 137 "$status"
     call kill --exec "$other" --signal NONSENSE box
