@@ -8,12 +8,18 @@ load serve
 
 LISTENERS=()
 
-# Into a file until the test ends it.
+# Into a file until the test ends it. It listens when it returns: the head of the answer is there.
 listen() { # FILE QUERY [CURL-FLAG...]
     local file=$1 query=$2
     shift 2
-    curl -sN --unix-socket "$SOCKET" "$@" "http://localhost/api/events$query" >"$WORK/$file" 2>/dev/null 3>&- &
+    rm -f "$WORK/$file.head"
+    curl -sN --unix-socket "$SOCKET" -D "$WORK/$file.head" "$@" "http://localhost/api/events$query" >"$WORK/$file" 2>/dev/null 3>&- &
     LISTENERS+=($!)
+    for _ in {1..200}; do
+        [ ! -s "$WORK/$file.head" ] || return 0
+        sleep 0.05
+    done
+    return 1
 }
 
 deaf() {
@@ -26,12 +32,8 @@ deaf() {
 }
 
 teardown() {
-    local status=0
     deaf
-    serve_end || status=1
-    [ -z "${BATS_TEST_COMPLETED:-}" ] || release_pool || status=1
-    teardown_world || status=1
-    return $status
+    serve_teardown
 }
 
 ids() { sed -n 's/^id: //p' "$WORK/$1" | paste -sd ' '; } # FILE

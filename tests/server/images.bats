@@ -18,9 +18,8 @@ teardown() {
     local status=0
     serve_end || status=1
     registry_stop
-    [ -z "${BATS_TEST_COMPLETED:-}" ] || release_pool || status=1
     rm -rf "$HUTCH_HOME/lib/images"
-    teardown_world || status=1
+    serve_teardown || status=1
     return $status
 }
 

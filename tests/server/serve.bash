@@ -98,7 +98,10 @@ new_token() { # TENANT SCOPE [FLAG...]
 }
 
 setup() { setup_world; }
-teardown() {
+teardown() { serve_teardown; }
+
+# A file with a teardown of its own ends with this one.
+serve_teardown() {
     local status=0
     if [ -n "$SERVE_PID" ]; then serve_end || { echo "the daemon ended with an error" >&2 && tail -n 20 "$WORK/serve.log" >&2 && status=1; }; fi
     rm -rf "$HUTCH_HOME/lib/tokens" "$HUTCH_HOME/lib/answers" # what a daemon remembers
