@@ -39,7 +39,7 @@ setup() { setup_world; }
     base_image quiet 'config(cmd=[])' >/dev/null
     create box --image quiet
     same "one without any" still "$(inside box 'echo still')"
-    same "its processes" "" "$(hutch ps box --json | jq -r '.[]?')"
+    same "its processes" "" "$(hutch ps box --json | jq -r '.commands[]')"
     hutch rm -f box
 }
 
