@@ -154,6 +154,10 @@ HUTCH_MUST_CHECK int api_stream(struct api_call *call, int status, const char *t
  * once; what is borrowed from it lives as long. */
 void api_keep(struct api_call *call);
 void api_let_go(struct api_call *call);
+
+/* Has fn called in the worker's thread once the answer is on its way, where the call is nobody's
+ * any more. Of a handler that is not API_INLINE. */
+void api_afterwards(struct api_call *call, void (*fn)(void *argument), void *argument);
 /* It cannot go on: the client is to know. */
 void api_cut(struct api_call *call);
 /* Readable when the client is gone: a cancel_fd. */

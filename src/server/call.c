@@ -153,11 +153,21 @@ void api_let_go(struct api_call *call)
     http_post(call->server->http, finish_in_loop, call);
 }
 
+void api_afterwards(struct api_call *call, void (*fn)(void *argument), void *argument)
+{
+    call->afterwards = fn;
+    call->left = argument;
+}
+
 static void handle_in_worker(void *argument)
 {
     struct api_call *call = argument;
     handle(call);
-    http_post(call->server->http, finish_in_loop, call);
+    void (*afterwards)(void *argument) = call->afterwards;
+    void *left = call->left;
+    http_post(call->server->http, finish_in_loop, call); /* it is the loop's again */
+    if (afterwards)
+        afterwards(left);
 }
 
 void call_start(struct api_call *call)

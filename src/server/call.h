@@ -57,6 +57,9 @@ struct api_call {
     bool is_cut;
     bool is_kept; /* of its handler and whoever has it else, both have yet to come back */
 
+    void (*afterwards)(void *argument); /* NULL: the answer is all there is to do */
+    void *left;                         /* its argument */
+
     uint64_t started_us;
     unsigned turn;                 /* enum admission_line, while it has a turn */
     struct api_call *next;         /* in a queue */

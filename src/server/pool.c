@@ -156,9 +156,13 @@ int warm_pool_claim(struct pool *pool, const char *template, struct hutch_spec *
         slot->try_again_us = server_clock_us() + (uint64_t)CALM_MS * 1000;
     else if (!slot->pause_ms)
         slot->try_again_us = 0;
-    (void)pthread_cond_signal(&pool->changed);
     (void)pthread_mutex_unlock(&pool->mutex);
     return 0;
+}
+
+void warm_pool_refill(struct pool *pool)
+{
+    (void)pthread_cond_signal(&pool->changed);
 }
 
 bool warm_pool_count(struct pool *pool, size_t index, struct warm_pool_count *ret_count)

@@ -36,6 +36,8 @@ void warm_pool_free(struct pool *pool);
 HUTCH_MUST_CHECK int warm_pool_claim(struct pool *pool, const char *template,
                                      struct hutch_spec *spec, struct hutch_sandbox **ret_sandbox,
                                      struct hutch_error *err);
+/* What was claimed is made again, in a while; when its answer is on its way. */
+void warm_pool_refill(struct pool *pool);
 /* Is there a pool of this template at all? */
 bool warm_pool_has(const struct pool *pool, const char *template);
 

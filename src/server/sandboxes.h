@@ -12,8 +12,10 @@ json_t *sandbox_answer(struct hutch_sandbox *sandbox, struct hutch_error *err);
 json_t *sandbox_summary(struct hutch_sandbox *sandbox, struct hutch_error *err);
 /* Answers with it, or with why that cannot be. Frees the handle. */
 void sandbox_reply(struct api_call *call, int status, struct hutch_sandbox *sandbox);
-/* The same of one that was just made: 201, and its keeper is not asked what it uses. */
-void sandbox_reply_made(struct api_call *call, struct hutch_sandbox *sandbox);
+/* The same of one that was just made: 201, and its keeper is not asked what it uses. spec: what it
+ * was made of, or NULL where that is to be read. Frees nothing. */
+void sandbox_reply_made(struct api_call *call, const struct hutch_sandbox *sandbox,
+                        const struct hutch_spec *spec);
 #define SANDBOX_TIME_BYTES 32
 void sandbox_time(uint64_t time_us, char ret_text[SANDBOX_TIME_BYTES]); /* RFC 3339 */
 

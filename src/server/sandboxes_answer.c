@@ -65,25 +65,32 @@ static json_t *summary_of(const struct hutch_sandbox_info *info)
                      "writable_layer", info->on_disk ? "disk" : "memory");
 }
 
-static json_t *read_spec(const struct hutch_sandbox *sandbox, struct hutch_error *err)
+static json_t *spec_as_json(const struct hutch_spec *spec, struct hutch_error *err)
 {
     server_autofree char *text = NULL;
+    return hutch_spec_to_json(spec, &text, err) < 0 ? NULL : json_loads(text, 0, NULL);
+}
+
+static json_t *read_spec(const struct hutch_sandbox *sandbox, struct hutch_error *err)
+{
     struct hutch_spec *spec = NULL;
     if (hutch_sandbox_spec(sandbox, &spec, err) < 0)
         return NULL;
-    int status = hutch_spec_to_json(spec, &text, err);
+    json_t *json = spec_as_json(spec, err);
     hutch_spec_free(spec);
-    return status < 0 ? NULL : json_loads(text, 0, NULL);
+    return json;
 }
 
-/* All that is written down; nobody is asked. */
-static json_t *tell(const struct hutch_sandbox *sandbox, bool has_spec, struct hutch_error *err)
+/* All that is written down; nobody is asked. spec: NULL where it is to be read. */
+static json_t *tell(const struct hutch_sandbox *sandbox, const struct hutch_spec *spec,
+                    bool has_spec, struct hutch_error *err)
 {
     struct hutch_sandbox_info info = {0};
     if (hutch_sandbox_info(sandbox, &info, err) < 0)
         return NULL;
     json_t *answer = summary_of(&info);
-    int failed = json_object_set_new(answer, "spec", read_spec(sandbox, err));
+    int failed = json_object_set_new(answer, "spec",
+                                     spec ? spec_as_json(spec, err) : read_spec(sandbox, err));
     if (!failed && answer)
         failed = add_known_names(answer) | (has_spec ? 0 : json_object_del(answer, "spec"));
     if (!failed && answer)
@@ -96,7 +103,7 @@ static json_t *tell(const struct hutch_sandbox *sandbox, bool has_spec, struct h
 
 json_t *sandbox_summary(struct hutch_sandbox *sandbox, struct hutch_error *err)
 {
-    return tell(sandbox, false, err);
+    return tell(sandbox, NULL, false, err);
 }
 
 static void reply(struct api_call *call, int status, json_t *answer, const struct hutch_error *err)
@@ -107,12 +114,11 @@ static void reply(struct api_call *call, int status, json_t *answer, const struc
         api_fail(call, err);
 }
 
-void sandbox_reply_made(struct api_call *call, struct hutch_sandbox *sandbox)
+void sandbox_reply_made(struct api_call *call, const struct hutch_sandbox *sandbox,
+                        const struct hutch_spec *spec)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
-    json_t *answer = tell(sandbox, true, &err);
-    hutch_sandbox_free(sandbox);
-    reply(call, 201, answer, &err);
+    reply(call, 201, tell(sandbox, spec, true, &err), &err);
 }
 
 void sandbox_reply(struct api_call *call, int status, struct hutch_sandbox *sandbox)

@@ -47,6 +47,7 @@ struct creation {
     const char *template;
     char project[PROJECT_NAME_BYTES]; /* "": the request names no project */
     bool uses_pool;
+    struct hutch_spec *claimed; /* of a sandbox from the pool, as it is now */
 };
 
 static int begin(struct creation *creation, struct hutch_error *err)
@@ -95,7 +96,7 @@ static bool is_taken(const struct creation *creation, const struct hutch_error *
 }
 
 /* A claim completes its spec, so what is made anew has one of its own. */
-static int claim(const struct creation *creation, int try, struct hutch_sandbox **ret_sandbox,
+static int claim(struct creation *creation, int try, struct hutch_sandbox **ret_sandbox,
                  struct hutch_error *err)
 {
     struct hutch_spec *spec = NULL;
@@ -105,11 +106,14 @@ static int claim(const struct creation *creation, int try, struct hutch_sandbox 
         return -(int)err->code;
     int status = warm_pool_claim(api_server(creation->call)->pool, creation->template, spec,
                                  ret_sandbox, err);
-    hutch_spec_free(spec);
+    if (status == 0)
+        creation->claimed = spec;
+    else
+        hutch_spec_free(spec);
     return status;
 }
 
-static int create_once(const struct creation *creation, int try, struct hutch_sandbox **ret_sandbox,
+static int create_once(struct creation *creation, int try, struct hutch_sandbox **ret_sandbox,
                        struct hutch_error *err)
 {
     struct hutch_spec *spec = NULL;
@@ -124,23 +128,51 @@ static int create_once(const struct creation *creation, int try, struct hutch_sa
     return status;
 }
 
+/* What nobody waits for: handles are closed, and the pool gets another. */
+struct created {
+    struct pool *pool; /* NULL: it was made anew */
+    struct hutch_sandbox *sandbox;
+    struct hutch_spec *spec;
+};
+
+static void leave(void *argument)
+{
+    struct created *created = argument;
+    if (created->pool)
+        warm_pool_refill(created->pool);
+    hutch_sandbox_free(created->sandbox);
+    hutch_spec_free(created->spec);
+    free(created);
+}
+
+static int create(struct creation *creation, struct hutch_sandbox **ret_sandbox,
+                  struct hutch_error *err)
+{
+    int status = begin(creation, err);
+    for (int try = 0; status == 0 && try < NAME_TRIES && !*ret_sandbox; try++) {
+        status = create_once(creation, try, ret_sandbox, err);
+        if (status < 0 && is_taken(creation, err) && try < NAME_TRIES - 1)
+            status = 0;
+    }
+    return status;
+}
+
 void handle_create(struct api_call *call)
 {
     struct creation creation = {.call = call, .body = api_body(call)};
-    struct hutch_sandbox *sandbox = NULL;
+    struct created *created = calloc(1, sizeof(*created));
     struct hutch_error err = HUTCH_ERROR_INIT;
-    int status = begin(&creation, &err);
-    for (int try = 0; status == 0 && try < NAME_TRIES && !sandbox; try++) {
-        status = create_once(&creation, try, &sandbox, &err);
-        if (status < 0 && is_taken(&creation, &err) && try < NAME_TRIES - 1)
-            status = 0;
-    }
+    char place[96];
+    int status = created ? create(&creation, &created->sandbox, &err) : server_fail_nomem(&err);
     if (status < 0) {
+        free(created);
         api_fail(call, &err);
         return;
     }
-    char place[96];
-    (void)snprintf(place, sizeof(place), "/api/sandboxes/%s", hutch_sandbox_name(sandbox));
+    created->spec = creation.claimed;
+    created->pool = creation.claimed ? api_server(call)->pool : NULL;
+    (void)snprintf(place, sizeof(place), "/api/sandboxes/%s", hutch_sandbox_name(created->sandbox));
     api_add_header(call, "Location", place);
-    sandbox_reply_made(call, sandbox);
+    sandbox_reply_made(call, created->sandbox, creation.claimed);
+    api_afterwards(call, leave, created);
 }

@@ -166,9 +166,21 @@ static int append_locked(struct audit *audit, const struct audit_event *event,
             return fail(audit, errno, "lock", err);
         audit->life = head.seq;
     }
-    if (event->ends_life)
+    if (event->ends_life == audit->life)
         audit->life = 0;
     return 0;
+}
+
+/* Whoever leads no life any more lets go of all at once. */
+static void unlock(const struct audit *audit, uint64_t ended)
+{
+    if (!audit->life) {
+        audit_unlock_all(audit->head);
+        return;
+    }
+    if (ended)
+        (void)audit_lock(audit->head, AUDIT_LOCK_LIVES + ended, F_UNLCK, false);
+    (void)audit_lock(audit->head, AUDIT_LOCK_ADD, F_UNLCK, false);
 }
 
 int audit_append(struct audit *audit, const struct audit_event *event, struct hutch_error *err)
@@ -179,10 +191,7 @@ int audit_append(struct audit *audit, const struct audit_event *event, struct hu
     if (audit_lock(audit->head, AUDIT_LOCK_ADD, F_WRLCK, true) < 0)
         return fail(audit, errno, "lock", err);
     int status = append_locked(audit, event, &body, err);
-    if (audit->life)
-        (void)audit_lock(audit->head, AUDIT_LOCK_ADD, F_UNLCK, false);
-    else
-        audit_unlock_all(audit->head);
+    unlock(audit, status == 0 ? event->ends_life : 0);
     return status;
 }
 

@@ -50,11 +50,12 @@ struct audit_event {
     const struct audit_who *who; /* NULL: whoever opened the journal */
     audit_fields_fn fields;      /* may be NULL */
     const void *userdata;
-    bool begins_life; /* "end" has to follow; if this process dies before, a sweep writes it */
-    bool ends_life;   /* the one that this journal's user has begun */
+    bool begins_life;   /* "end" has to follow; if this process dies before, a sweep writes it */
+    uint64_t ends_life; /* the event that began it; 0: this ends none */
 };
 
-/* An open journal. One life at most is begun through it and not ended. */
+/* An open journal. The life that was begun through it last is its own; one that was begun before
+ * may be ended later. */
 struct audit {
     char directory[AUDIT_PATH_BYTES];
     int head;

@@ -320,7 +320,7 @@ static void test_a_life_is_locked_until_it_ends(void **state)
     struct hutch_error err;
     struct audit audit = open_journal(1u << 20), other = open_journal(1u << 20);
     const struct audit_event begin = {.kind = "run", .begins_life = true};
-    const struct audit_event end = {.kind = "end", .ends_life = true};
+    const struct audit_event end = {.kind = "end", .ends_life = 2};
     (void)state;
     add(&audit, 1);
     assert_fine(audit_append(&audit, &begin, &err), &err);
@@ -330,10 +330,31 @@ static void test_a_life_is_locked_until_it_ends(void **state)
     add(&other, 2); /* others are not in its way */
     assert_fine(audit_append(&audit, &end, &err), &err);
     assert_false(audit_is_alive(other.head, 2));
+    assert_int_equal(audit.life, 0);
     assert_fine(audit_append(&audit, &begin, &err), &err);
     assert_true(audit_is_alive(other.head, 5));
     audit_close(&audit);
     assert_false(audit_is_alive(other.head, 5));
+    audit_close(&other);
+}
+
+static void test_a_life_may_end_after_the_next_has_begun(void **state)
+{
+    struct hutch_error err;
+    struct audit audit = open_journal(1u << 20), other = open_journal(1u << 20);
+    const struct audit_event begin = {.kind = "create", .begins_life = true};
+    const struct audit_event end = {.kind = "end", .ends_life = 1};
+    (void)state;
+    assert_fine(audit_append(&audit, &begin, &err), &err);
+    assert_fine(audit_append(&audit, &begin, &err), &err);
+    assert_int_equal(audit.life, 2);
+    assert_true(audit_is_alive(other.head, 1));
+    assert_fine(audit_append(&audit, &end, &err), &err);
+    assert_int_equal(audit.life, 2);
+    assert_false(audit_is_alive(other.head, 1));
+    assert_true(audit_is_alive(other.head, 2));
+    audit_close(&audit);
+    assert_false(audit_is_alive(other.head, 2));
     audit_close(&other);
 }
 
@@ -392,6 +413,7 @@ int main(void)
         TEST(test_two_writers_at_once_are_in_one_line),
         TEST(test_no_room_leaves_no_half_event),
         TEST(test_a_life_is_locked_until_it_ends),
+        TEST(test_a_life_may_end_after_the_next_has_begun),
         cmocka_unit_test(test_a_command_line_is_told_or_summed),
         cmocka_unit_test(test_a_long_command_line_is_cut),
     };

@@ -51,7 +51,7 @@ static void write_for_ever(void)
                                               .fields = put_number,
                                               .userdata = &number,
                                               .begins_life = i == 0,
-                                              .ends_life = i == 1};
+                                              .ends_life = i ? audit.life : 0};
             if (number >= EVENTS_MAX || audit_append(&audit, &event, &err) < 0)
                 _exit(1);
             shared->acknowledged[number] = 1;

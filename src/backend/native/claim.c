@@ -77,42 +77,32 @@ static int write_down(struct warden *warden, struct hutch_error *err)
     return home_exchange(&warden->home, &warden->record, json, err);
 }
 
-/* One life of the audit's ends and another begins, so that what it uses is its owner's. */
-static int begin_life(struct warden *warden, const char *was, const struct client *client,
-                      struct hutch_error *err)
-{
-    char name[HOME_NAME_BYTES];
-    memcpy(name, warden->home.name, sizeof(name));
-    memcpy(warden->home.name, was, sizeof(name));
-    warden->reason = "claimed";
-    ledger_end_life(warden);
-    warden->reason = NULL;
-    memcpy(warden->home.name, name, sizeof(name));
-    if (warden->keeper->gateway.table >= 0)
-        ledger_egress_begin(&warden->egress_before, warden->keeper->gateway.table);
-    return ledger_begin_life(warden, client->socket, err);
-}
-
 static int take_over(struct warden *warden, const struct client *client, struct hutch_spec *spec,
-                     struct hutch_error *err)
+                     const struct ledger_life *before, struct hutch_error *err)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    char was[HOME_NAME_BYTES], name[HOME_NAME_BYTES];
-    memcpy(was, warden->home.name, sizeof(was));
     if (home_publish(&warden->home, spec->name, err) < 0)
         return -(int)err->code;
-    memcpy(name, warden->home.name, sizeof(name));
     exchange(warden->spec, spec);
     int status = write_down(warden, err);
     if (status == 0)
-        status = begin_life(warden, was, client, err);
+        status = ledger_begin_life(warden, client->socket, err);
     if (status == 0)
         return 0;
     exchange(warden->spec, spec);
     (void)!write_down(warden, &ignored);
-    (void)!home_publish(&warden->home, was, &ignored);
-    (void)!begin_life(warden, name, client, &ignored);
+    (void)!home_publish(&warden->home, before->name, &ignored);
     return status;
+}
+
+/* When nobody waits any more, and before anybody can use it: one life of the audit ends where
+ * another has begun, so that what the sandbox uses from now on is its owner's. */
+static void settle(struct warden *warden, const struct ledger_life *before)
+{
+    if (warden->keeper->gateway.table >= 0)
+        ledger_egress_begin(&warden->egress_before, warden->keeper->gateway.table);
+    ledger_end_left(warden, before, "claimed");
+    home_settle(&warden->home);
 }
 
 int ask_claim(struct warden *warden, struct client *client, struct wire_message *request,
@@ -120,6 +110,8 @@ int ask_claim(struct warden *warden, struct client *client, struct wire_message 
 {
     const char *json = wire_get(request, "spec");
     struct hutch_spec *spec = NULL;
+    struct ledger_life before;
+    ledger_life(warden, &before);
     if (check_unused(warden, request, err) < 0 || hutch_spec_new(&spec, err) < 0)
         return -(int)err->code;
     int status =
@@ -127,12 +119,12 @@ int ask_claim(struct warden *warden, struct client *client, struct wire_message 
     if (status == 0 && !spec->name)
         status = hutch_fail(err, HUTCH_E_INTERNAL, 0, "a claim without a name");
     if (status == 0)
-        status = take_over(warden, client, spec, err);
+        status = take_over(warden, client, spec, &before, err);
     hutch_spec_free(spec);
     if (status < 0)
         return status;
     warden->is_claimed = true;
     client_answer_ok(client);
-    home_settle(&warden->home);
+    settle(warden, &before);
     return 0;
 }

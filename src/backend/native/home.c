@@ -21,6 +21,8 @@
 #include "util/state_dir.h"
 
 #define SPEC_MAX_BYTES (4u << 20)
+#define STATE_BYTES 512
+#define SPARE_BYTES 512
 
 static const char *const state_names[HOME_STATES] = {
     [HOME_STARTING] = "starting", [HOME_RUNNING] = "running", [HOME_PAUSED] = "paused",
@@ -253,16 +255,21 @@ static int fail_state(const struct home *home, struct hutch_error *err)
     return hutch_fail_errno(err, errno, "write the state of sandbox '%s'", home->name);
 }
 
-static int write_state(const struct home *home, const struct home_record *record, bool at_once,
-                       struct hutch_error *err)
+static void describe_state(const struct home_record *record, char text[STATE_BYTES])
 {
-    char text[512];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, STATE_BYTES,
                    "id %s\nstate %s\nlayer %s\ncreated_us %" PRIu64 "\nstarted_us %" PRIu64
                    "\nended_us %" PRIu64 "\nreason %s\nmissing %" PRIu64 "\n",
                    record->id, state_names[record->state], record->on_disk ? "disk" : "memory",
                    record->created_us, record->started_us, record->ended_us, record->reason,
                    record->missing);
+}
+
+static int write_state(const struct home *home, const struct home_record *record, bool at_once,
+                       struct hutch_error *err)
+{
+    char text[STATE_BYTES];
+    describe_state(record, text);
     hutch_autofd int fd =
         openat(home->dir, "state.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || hutch_write_all(fd, text, strlen(text)) < 0)
@@ -304,14 +311,34 @@ static int exchange(const struct home *home, const char *fresh, const char *name
     return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
 }
 
+/* Written over what is there, and cut only if that was longer: ext4 takes the close of a file that
+ * was cut for the moment to look for its place on the disk. Empty lines behind it say nothing. */
+static int write_spare(const struct home *home, const char *name, const char *text)
+{
+    char lines[SPARE_BYTES];
+    struct stat info;
+    size_t length = strlen(text);
+    if (length < sizeof(lines)) {
+        memset(lines, '\n', sizeof(lines));
+        memcpy(lines, text, length);
+        text = lines;
+        length = sizeof(lines);
+    }
+    hutch_autofd int fd =
+        openat(home->dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || hutch_write_all(fd, text, length) < 0 || fstat(fd, &info) < 0)
+        return -1;
+    return (size_t)info.st_size > length ? ftruncate(fd, (off_t)length) : 0;
+}
+
 int home_exchange(const struct home *home, const struct home_record *record, const char *json,
                   struct hutch_error *err)
 {
-    if (write_state(home, record, true, err) < 0)
-        return -(int)err->code;
-    if (exchange(home, "state.new", "state") < 0)
+    char state[STATE_BYTES];
+    describe_state(record, state);
+    if (write_spare(home, "state.new", state) < 0 || exchange(home, "state.new", "state") < 0)
         return fail_state(home, err);
-    if (write_file(home->dir, "spec.new", json) < 0 || exchange(home, "spec.new", "spec") < 0)
+    if (write_spare(home, "spec.new", json) < 0 || exchange(home, "spec.new", "spec") < 0)
         return hutch_fail_errno(err, errno, "write the spec of sandbox '%s'", home->name);
     return 0;
 }
@@ -322,7 +349,7 @@ static const char *const spares[] = {"state.new", "spec.new"};
 void home_prepare_exchange(const struct home *home)
 {
     for (size_t i = 0; i < HUTCH_COUNT(spares); i++)
-        (void)write_file(home->dir, spares[i], "");
+        (void)write_spare(home, spares[i], "");
 }
 
 void home_settle(const struct home *home)

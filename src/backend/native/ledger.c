@@ -216,7 +216,7 @@ void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     struct run_end end = {.keeper = keeper, .result = result, .failure = failure};
     const struct audit_event event = {
-        .kind = "end", .fields = put_run_end, .userdata = &end, .ends_life = true};
+        .kind = "end", .fields = put_run_end, .userdata = &end, .ends_life = keeper->audit.life};
     if (!keeper->audit.life)
         return;
     if (result) {
@@ -228,10 +228,15 @@ void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
 
 /* ---- sandboxes that stay --------------------------------------------------------------------- */
 
-void ledger_put_name(struct hutch_json_out *out, const struct warden *warden)
+static void put_name(struct hutch_json_out *out, const struct warden *warden, const char *name)
 {
     hutch_json_string(out, "id", warden->record.id);
-    hutch_json_string(out, "name", warden->home.name);
+    hutch_json_string(out, "name", name);
+}
+
+void ledger_put_name(struct hutch_json_out *out, const struct warden *warden)
+{
+    put_name(out, warden, warden->home.name);
 }
 
 static void put_life(struct hutch_json_out *out, const void *userdata)
@@ -260,6 +265,8 @@ int ledger_begin_life(struct warden *warden, int asker, struct hutch_error *err)
 
 struct life_end {
     const struct warden *warden;
+    const struct ledger_life *life;
+    const char *reason;
     struct hutch_egress *egress; /* NULL: without egress */
     struct hutch_usage usage;
     uint64_t up_us;
@@ -269,35 +276,50 @@ static void put_life_end(struct hutch_json_out *out, const void *userdata)
 {
     const struct life_end *end = userdata;
     const struct warden *warden = end->warden;
-    audit_put_life(out, warden->audit.life);
-    ledger_put_name(out, warden);
-    hutch_json_string(out, "reason", warden->reason ? warden->reason : "failed");
+    audit_put_life(out, end->life->number);
+    put_name(out, warden, end->life->name);
+    hutch_json_string(out, "reason", end->reason);
     if (warden->failure.code)
         hutch_json_string(out, "error", hutch_code_name(warden->failure.code));
     if (warden->is_removing)
         hutch_json_bool(out, "removed", true);
     if (warden->keeper)
         put_usage(out, &end->usage, end->up_us);
-    ledger_put_egress(out, end->egress, &warden->egress_before);
+    ledger_put_egress(out, end->egress, &end->life->egress_before);
+}
+
+void ledger_life(const struct warden *warden, struct ledger_life *ret_life)
+{
+    *ret_life = (struct ledger_life){.number = warden->audit.life,
+                                     .started_us = warden->record.started_us,
+                                     .egress_before = warden->egress_before};
+    memcpy(ret_life->name, warden->home.name, sizeof(ret_life->name));
+}
+
+void ledger_end_left(struct warden *warden, const struct ledger_life *life, const char *reason)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    uint64_t now = warden_clock_us();
+    struct life_end end = {.warden = warden, .life = life, .reason = reason};
+    const struct audit_event event = {
+        .kind = "end", .fields = put_life_end, .userdata = &end, .ends_life = life->number};
+    if (!life->number)
+        return;
+    if (warden->keeper)
+        read_usage(warden->keeper, &end.usage);
+    if (now > life->started_us)
+        end.up_us = now - life->started_us;
+    if (warden->keeper && warden->keeper->gateway.table >= 0 &&
+        egress_table_read(warden->keeper->gateway.table, &end.egress, &ignored) == 0)
+        ledger_note_denied(&warden->audit, warden->record.id, life->name, end.egress,
+                           life->started_us);
+    (void)!audit_append(&warden->audit, &event, &ignored);
+    hutch_egress_free(end.egress);
 }
 
 void ledger_end_life(struct warden *warden)
 {
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
-    uint64_t now = warden_clock_us();
-    struct life_end end = {.warden = warden};
-    const struct audit_event event = {
-        .kind = "end", .fields = put_life_end, .userdata = &end, .ends_life = true};
-    if (!warden->audit.life)
-        return;
-    if (warden->keeper)
-        read_usage(warden->keeper, &end.usage);
-    if (now > warden->record.started_us)
-        end.up_us = now - warden->record.started_us;
-    if (warden->keeper && warden->keeper->gateway.table >= 0 &&
-        egress_table_read(warden->keeper->gateway.table, &end.egress, &ignored) == 0)
-        ledger_note_denied(&warden->audit, warden->record.id, warden->home.name, end.egress,
-                           warden->record.started_us);
-    (void)!audit_append(&warden->audit, &event, &ignored);
-    hutch_egress_free(end.egress);
+    struct ledger_life life;
+    ledger_life(warden, &life);
+    ledger_end_left(warden, &life, warden->reason ? warden->reason : "failed");
 }

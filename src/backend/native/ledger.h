@@ -4,6 +4,7 @@
 #ifndef HUTCH_NATIVE_LEDGER_H
 #define HUTCH_NATIVE_LEDGER_H
 
+#include "backend/native/home.h"
 #include "hutch/egress.h"
 #include "hutch/result.h"
 #include "store/audit.h"
@@ -40,9 +41,20 @@ int ledger_begin_run(struct keeper *keeper, struct hutch_error *err);
 void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
                     const struct hutch_error *failure);
 
-/* A sandbox that stays, asked for by whoever is at the other end of the socket. */
+/* What the end of a sandbox's life tells of it. */
+struct ledger_life {
+    uint64_t number; /* 0: none has begun */
+    char name[HOME_NAME_BYTES];
+    uint64_t started_us;
+    struct ledger_egress egress_before;
+};
+
+/* A sandbox that stays, asked for by whoever is at the other end of the socket. A life that goes on
+ * is left for the new one, and ended by ledger_end_left(). */
 int ledger_begin_life(struct warden *warden, int asker, struct hutch_error *err);
 void ledger_end_life(struct warden *warden);
+void ledger_life(const struct warden *warden, struct ledger_life *ret_life);
+void ledger_end_left(struct warden *warden, const struct ledger_life *life, const char *reason);
 void ledger_put_name(struct hutch_json_out *out, const struct warden *warden);
 /* ledger_exec.c: one of its commands; the sandbox's own is part of its life. message: "exited",
  * with all it says.
