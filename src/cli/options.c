@@ -26,6 +26,7 @@ static const struct {
     {"secrets", "Environment"},  {"redact", "Environment"},
     {"limits.", "Limits"},       {"allow_missing", "Limits"},
     {"egress", "Network"},       {"egress_limits.", "Network"},
+    {"read_only", "Files"},
 };
 
 static const char *field_group(const char *field)

@@ -18,20 +18,22 @@ static const struct hutch_enforcement rows[] = {
       [HUTCH_PROMISE_CPUS] = "root, or with a cgroup of one's own", [HUTCH_PROMISE_PIDS] = ALWAYS,
       [HUTCH_PROMISE_DISK] = "in memory; on disk for root, in a quota pool",
       [HUTCH_PROMISE_INODES] = "in memory; on disk in a pool of ext4 with project quotas",
-      [HUTCH_PROMISE_GROUPS] = "root, or with newuidmap", [HUTCH_PROMISE_EGRESS] = ALWAYS}},
+      [HUTCH_PROMISE_GROUPS] = "root, or with newuidmap", [HUTCH_PROMISE_EGRESS] = ALWAYS,
+      [HUTCH_PROMISE_READ_ONLY] = ALWAYS}},
     {"docker",
      {BY_KEEPER, [HUTCH_PROMISE_MEMORY] = "an engine that limits memory and swap",
       [HUTCH_PROMISE_CPUS] = "an engine that limits processor time",
       [HUTCH_PROMISE_PIDS] = "an engine that limits processes",
-      [HUTCH_PROMISE_DISK] = "storage with quotas, such as overlay2 on XFS with pquota",
-      [HUTCH_PROMISE_GROUPS] = ALWAYS}},
+      [HUTCH_PROMISE_DISK] =
+          "storage with quotas, such as overlay2 on XFS with pquota; not with read_only",
+      [HUTCH_PROMISE_GROUPS] = ALWAYS, [HUTCH_PROMISE_READ_ONLY] = ALWAYS}},
     {"oci",
      {BY_KEEPER, [HUTCH_PROMISE_MEMORY] = "a host with the memory controller",
       [HUTCH_PROMISE_CPUS] = "a host with the cpu controller",
       [HUTCH_PROMISE_PIDS] = "a host with the pids controller",
       [HUTCH_PROMISE_DISK] = "in memory; on disk in a quota pool",
       [HUTCH_PROMISE_INODES] = "in memory; on disk in a pool of ext4 with project quotas",
-      [HUTCH_PROMISE_GROUPS] = ALWAYS}},
+      [HUTCH_PROMISE_GROUPS] = ALWAYS, [HUTCH_PROMISE_READ_ONLY] = ALWAYS}},
 };
 
 const struct hutch_enforcement *hutch_enforcements(size_t *ret_count)

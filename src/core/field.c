@@ -61,6 +61,8 @@
       "Directory or file of the host that appears inside the sandbox.")                            \
     X(TMPFS, ANY, tmpfs, "tmpfs", 0, 256, NULL, "tmpfs", 0, true, "DST[:SIZE]",                    \
       "Empty directory in memory, of 64m unless a size is given.")                                 \
+    X(SWITCH, ANY, read_only, "read_only", 0, 0, NULL, "read-only", 0, false, NULL,                \
+      "Nothing can be written but in /tmp, /home, /workspace, /artifacts, /dev/shm and what is mounted for writing.") \
     X(VARIABLES, ANY, env, "env", 0, 16384, NULL, "env", 'e', true, "KEY=VALUE",                   \
       "Environment variable of the command.")                                                      \
     X(VARIABLE_NAMES, ANY, pass_env, "pass_env", 0, 16384, NULL, "pass-env", 0, true, "NAME",      \

@@ -62,8 +62,8 @@ int hutch_promise_parse(const char *name, hutch_promise_set *ret_set, struct hut
     return fail_unknown(name, err);
 }
 
-/* Every limit has a default that is more than nothing; only the idle timeout may be none, and hosts
- * that may be reached. */
+/* Every limit has a default that is more than nothing; only the idle timeout may be none, hosts
+ * that may be reached, and a root that is read-only. */
 hutch_promise_set hutch_promises_required(const struct hutch_spec *spec)
 {
     hutch_promise_set required = ALL_PROMISES;
@@ -71,6 +71,8 @@ hutch_promise_set hutch_promises_required(const struct hutch_spec *spec)
         required &= ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT);
     if (!spec->egress.count)
         required &= ~HUTCH_PROMISE_BIT(EGRESS);
+    if (!spec->read_only)
+        required &= ~HUTCH_PROMISE_BIT(READ_ONLY);
     return required;
 }
 

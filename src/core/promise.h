@@ -19,7 +19,8 @@
     X(OUTPUT, "output", "output kept per stream")                         \
     X(OPEN_FILES, "open_files", "open descriptors per process")           \
     X(GROUPS, "groups", "the caller's supplementary groups are dropped")  \
-    X(EGRESS, "egress", "hosts that may be reached, by their names")
+    X(EGRESS, "egress", "hosts that may be reached, by their names")      \
+    X(READ_ONLY, "read_only", "nothing is written to the root")
 
 enum hutch_promise {
 #define X(id, name, doc) HUTCH_PROMISE_##id,

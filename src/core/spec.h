@@ -129,6 +129,7 @@ struct hutch_spec {
     struct hutch_workspace workspace;
     struct hutch_mounts mounts;
     struct hutch_tmpfs_list tmpfs;
+    bool read_only; /* the root; not the directories that are the command's own */
     struct hutch_map env;
     struct hutch_strlist pass_env;
     struct hutch_strlist env_files;

@@ -69,6 +69,7 @@ enum init_stage {
     INIT_STAGE_GRAB,
     INIT_STAGE_WRITABLE,
     INIT_STAGE_OVERLAY,
+    INIT_STAGE_READ_ONLY,
     INIT_STAGE_PIVOT,
     INIT_STAGE_HOSTNAME,
     INIT_STAGE_LOOPBACK,
@@ -106,6 +107,8 @@ enum init_op {
                         mode, in the tmpfs of secrets, which is mounted already */
     INIT_OP_TRUST,   /* tree is a memory file: a certificate that is added to the bundles of
                         certificates that the root has; path: a tmpfs for what that takes */
+    INIT_OP_KEEP,    /* path, a directory: becomes a mount of itself, which stays writable when the
+                        root is not */
 };
 
 struct init_step {
@@ -158,6 +161,7 @@ struct init_plan {
     uint32_t become_root; /* take uid and gid 0 of the namespace before building */
     uint32_t hands_over;  /* do not live in the tree: send it back whole, for the container of an
                              engine */
+    uint32_t read_only;   /* the root and /dev, once everything is made */
     uint32_t is_run;      /* a command will follow at once: no READY */
     uint32_t has_egress; /* the message's last descriptor is the way to the gateway: init/plant.h */
 };

@@ -202,9 +202,30 @@ static int apply_steps(struct sandbox *box, const struct init_plan *plan)
     return 0;
 }
 
+/* The mount alone: what is mounted below it stays as it is. Nobody inside can take it back, for
+ * that takes a capability and a system call that no command has. */
+static int lock_mount(int top)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+    return sys_mount_setattr(top, 0, &attr);
+}
+
+/* A foreign root has a /dev of its own; otherwise that is a directory of the root. */
+static int lock_root(struct sandbox *box, const struct init_plan *plan)
+{
+    int status = lock_mount(box->root);
+    if (status == 0 && plan->lower_tree >= 0 && !plan->hands_over) {
+        int dev = target_open(box, "dev", O_PATH | O_DIRECTORY, true);
+        status = dev < 0 ? -1 : lock_mount(dev);
+        close(dev);
+    }
+    return status < 0 ? fail(box, INIT_STAGE_READ_ONLY) : 0;
+}
+
 int sandbox_build(struct sandbox *box, const struct init_plan *plan)
 {
-    if (grab_trees(box, plan) < 0 || make_root(box, plan) < 0 || apply_steps(box, plan) < 0)
+    if (grab_trees(box, plan) < 0 || make_root(box, plan) < 0 || apply_steps(box, plan) < 0 ||
+        (plan->read_only && lock_root(box, plan) < 0))
         return -1;
     if (plan->artifacts) {
         box->artifacts =

@@ -294,6 +294,23 @@ static int step_copy(const struct step_context *context)
     return status;
 }
 
+/* Below a read-only root a directory is writable by a mount of its own, of the same files: what is
+ * written there counts and stays as ever. */
+static int step_keep(const struct step_context *context)
+{
+    struct sandbox *box = context->box;
+    int target = target_open(box, context->path, O_PATH | O_DIRECTORY, true);
+    if (target < 0)
+        return -1;
+    int mount = sys_open_tree(target, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | SYS_AT_EMPTY_PATH);
+    int status = mount < 0 ? -1 : sys_move_mount(mount, target, "");
+    if (mount >= 0)
+        close(mount);
+    close(target);
+    parent_forget(box); /* it may lie below what has just been covered */
+    return status;
+}
+
 static int step_secret(const struct step_context *context)
 {
     int source = context->box->trees[context->step->tree];
@@ -324,6 +341,7 @@ int step_apply(struct sandbox *box, const struct init_plan *plan, const struct i
         [INIT_OP_MASK_FILE] = step_mask_file, [INIT_OP_MASK_DIRECTORY] = step_mask_directory,
         [INIT_OP_OVERLAY] = step_overlay,     [INIT_OP_COPY] = step_copy,
         [INIT_OP_SECRET] = step_secret,       [INIT_OP_TRUST] = step_trust,
+        [INIT_OP_KEEP] = step_keep,
     };
     if (step->op >= sizeof(table) / sizeof(table[0]) || !table[step->op]) {
         errno = ENOSYS;

@@ -95,6 +95,8 @@ extern const struct CMUnitTest contract_sessions[];
 extern const size_t contract_sessions_count;
 extern const struct CMUnitTest contract_single_files[];
 extern const size_t contract_single_files_count;
+extern const struct CMUnitTest contract_read_only[];
+extern const size_t contract_read_only_count;
 extern const struct CMUnitTest contract_callers[];
 extern const size_t contract_callers_count;
 

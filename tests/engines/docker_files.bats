@@ -101,6 +101,33 @@ changed_as_it_should_be() { # OWNER
     done
 }
 
+@test "a read-only root: the engine knows it, copies go into volumes, and nobody else's directory is touched" {
+    mkdir -m 750 "$WORK/own" "$WORK/homes"
+    chown 1000:1000 "$WORK/own" "$WORK/homes"
+    chmod 755 "$WORK" "$BATS_TEST_TMPDIR"
+    hutch create --read-only --backend docker --image "$IMAGE" --allow-missing all --name box --mount "$WORK/own:/tmp" --mount "$WORK/homes:/home"
+    same "read-only" true "$(docker_cli inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$(docker_cli ps -q)")"
+    same "containers" 1 "$(docker_cli ps --all --quiet | wc -l)"
+    same "volumes" "/.hutch /workspace" "$(docker_cli inspect --format '{{range .Mounts}}{{if eq .Type "volume"}}{{.Destination}} {{end}}{{end}}' "$(docker_cli ps -q)" |
+        xargs -n 1 | sort | xargs)"
+    hutch exec box -- sh -c 'echo x >/tmp/x && echo x >/workspace/x'
+    same "modes" "750 750" "$(stat -c %a "$WORK/own" "$WORK/homes" | xargs)"
+    hutch rm -f box
+    same "volumes left" "" "$(docker_cli volume ls -q)"
+}
+
+@test "a container for files that was left by somebody who was killed is in nobody's way" {
+    local id
+    hutch create --read-only --backend docker --image "$IMAGE" --allow-missing all --name box
+    hutch exec box -- sh -c 'echo kept >/workspace/kept'
+    hutch stop box
+    id=$(docker_cli ps --all --format '{{.Names}}')
+    docker_cli create --name "$id-files" --volumes-from "$id" "$IMAGE" >/dev/null
+    hutch start box
+    same "what is there" kept "$(hutch exec box -- cat /workspace/kept)"
+    hutch rm -f box
+}
+
 @test "an image that hutch has is given to an engine that has it not" {
     hutch image import "$(busybox_tar)" hutch-test/own:1
     engine_run --image hutch-test/own:1 --pull never -- echo given

@@ -359,6 +359,36 @@ print(bool(flags & os.ST_NOSUID), bool(flags & os.ST_RDONLY), bool(flags & os.ST
     done_all "write" "append" "link out" "link out by descriptor" "chmod" "reopen for writing" # the control
 }
 
+@test "a root that is read-only cannot be written to by any way, nor made writable, by its own root neither" {
+    local user
+    for user in 1000 0; do
+        inside -u "$user" --read-only -- root
+        all_refused 38
+        inside -u "$user" --read-only --workspace "$(user_dir ws)" --mount "$(user_dir src):/given" --tmpfs /scratch -- root
+        all_refused 38
+    done
+    inside -u 0 -- root # the control: what stood in the way is that alone
+    done_all create "create in etc" append chmod utime mkdir symlink "rename in" "link in" socket fifo "unnamed file" \
+        "by /proc/self/root" "by a descriptor" "out of /tmp" "out of /workspace" "in /dev" "in /run" rename truncate unlink
+}
+
+@test "a sandbox that stays with a read-only root: as closed by exec, as root, after a stop, and in a fork" {
+    needs_root
+    local user name
+    hutch create --read-only --name box >/dev/null
+    hutch fork box two >/dev/null
+    hutch stop box
+    hutch start box
+    for name in box two; do
+        for user in 1000 0; do
+            hutch exec -u "$user" "$name" -- "$PYTHON" -c "$(payload root)" >"$WORK/attempts" 2>"$WORK/said"
+            all_refused 38
+        done
+    done
+    hutch rm -f box two
+    hutch gc >/dev/null # the pool
+}
+
 @test "the host's programs cannot be changed from inside" {
     local user before
     before=$(find /usr -maxdepth 2 -printf '%p %m %U %s %T@ %C@\n' | sort | sha256sum)

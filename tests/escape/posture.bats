@@ -66,6 +66,7 @@ but_numbers() { sed -E '/^cgroup in sight: [0-9]+:(pids|cpuacct)?:\/exec-[0-9a-f
     posture -u 65535 | core_facts | diff -u "$WORK/core" -
     posture --workspace "$ws" | core_facts | diff -u "$WORK/core" -
     posture --workspace "$ws:ro" --tmpfs /x --mount "$ws:/y" | core_facts | diff -u "$WORK/core" -
+    posture --read-only --workspace "$ws" | core_facts | diff -u "$WORK/core" -
     posture --workspace "$ws:copy" --artifacts "$(user_dir art)" | core_facts | diff -u "$WORK/core" -
     posture --timeout 5s --idle-timeout 4s --cpus 2 --memory 100m --label a=b -e X=y | core_facts | diff -u "$WORK/core" -
 }

@@ -364,6 +364,72 @@ busybox_root() {
     same stdout $'8192 65536\nfits\nNo space left on device' "$(field .stdout)"
 }
 
+# --- --read-only ------------------------------------------------------------------------------------------------------------
+
+# Every directory in which something can be written.
+WRITABLE='for d in / /* /var/* /etc/ssl /proc/self/root /proc/self/cwd/.. /home/* /dev/*; do [ -d $d ] && (: >$d/hutch-x) 2>/dev/null && echo $d; done; exit 0'
+
+@test "--read-only: the command's own directories are writable and nothing else, for the sandbox's root too" {
+    result --read-only -- sh -c "$WRITABLE"
+    ended exited 0 null
+    same "where something can be written" "/home /tmp /workspace /home/user /dev/shm" "$(field .stdout | xargs)"
+    result --read-only -u 0 -- sh -c "$WRITABLE"
+    same "as root" "/home /tmp /workspace /dev/shm" "$(field .stdout | xargs)"
+    result --read-only -u 0 -- sh -c 'rm /etc/passwd; echo x >>/etc/hosts; mv /etc /etc2; ln -s x /x; mkdir /opt'
+    same "refusals" 5 "$(field .stderr | grep -c 'Read-only file system')"
+}
+
+@test "--read-only: of a --rootfs too, with its /dev, whatever user is asked for" {
+    busybox_root
+    local before user
+    before=$(fingerprint "$root")
+    result --read-only --rootfs "$root" -- sh -c "$WRITABLE"
+    same "where something can be written" "/tmp /workspace /home/user /dev/shm" "$(field .stdout | grep -vx /home | xargs)"
+    for user in alice 0; do
+        result --read-only --rootfs "$root" -u "$user" -- sh -c 'for d in / /bin /etc /opt /dev /dev/pts; do (: >$d/x) 2>/dev/null && echo $d; done; rm /opt/file
+            echo x >/dev/null && cat /opt/file && echo y >/tmp/y && cat /tmp/y'
+        ended exited 0 null
+        same "as $user" $'an image file\ny' "$(field .stdout)"
+    done
+    same "the directory" "$before" "$(fingerprint "$root")"
+}
+
+@test "--read-only: workspaces, mounts, tmpfs and artifacts are what they are without it" {
+    workspace
+    local out mode
+    out=$(user_dir out)
+    for mode in copy overlay; do
+        result --read-only --workspace "$dir:$mode" -- sh -c "$HAVOC"
+        ended exited 0 null
+        same "a workspace, $mode" "$HAVOC_SHOWS" "$(field .stdout)"
+        same "the original" original "$(cat "$dir/file")"
+    done
+    result --read-only --workspace "$dir:ro" -- sh -c 'cat file; echo x >file'
+    same "a read-only one" original "$(field .stdout)"
+    result --read-only --workspace "$dir" --artifacts "$out" --mount "$dir/sub:/data/deep" --mount "$dir/sub:/tmp/sub:ro" --tmpfs /home/user/t -- sh -c '
+        cat /tmp/sub/file; echo 1 >new; echo 2 >/artifacts/made; echo 3 >/data/deep/new; echo 4 >/home/user/t/x && cat /home/user/t/x
+        echo x >/data/x; echo x >/tmp/sub/x'
+    same "what was read" $'deep\n4' "$(field .stdout)"
+    same "refusals" 2 "$(field .stderr | grep -c 'Read-only file system')"
+    same "what was written" "1 2 3" "$(cat "$dir/new" "$out/made" "$dir/sub/new" | xargs)"
+}
+
+@test "--read-only: in a document, in the limits of the layer, and false is what it is without" {
+    printf '{"command": ["sh", "-c", ": >/etc/x"], "user": "0", "read_only": true}' >"$WORK/spec.json"
+    chmod 644 "$WORK/spec.json"
+    result --spec "$WORK/spec.json"
+    ended exited 2 null
+    sed -i 's/true/false/' "$WORK/spec.json"
+    result --spec "$WORK/spec.json"
+    ended exited 0 null
+    sed -i 's/false/"perhaps"/' "$WORK/spec.json"
+    result --spec "$WORK/spec.json"
+    refused 125 "read_only"
+    # what is written beside the root counts as ever
+    result --read-only --disk 4m -- sh -c 'head -c 8m /dev/zero >/tmp/big'
+    same "reason" disk_limit "$(field .reason)"
+}
+
 # --- artifacts --------------------------------------------------------------------------------------------------------------
 
 @test "--artifacts: what was left in /artifacts reaches the host after success and after failure" {

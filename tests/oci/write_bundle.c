@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write_bundle [kernel] [unlimited]: config.json of a bundle as hutch writes it, for check_bundle.
+/* write_bundle [kernel] [unlimited] [closed]: config.json of a bundle as hutch writes it, for
+ * check_bundle.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,7 @@ int main(int argc, char **argv)
         .rlimits = rlimits,
         .covered = &list,
         .is_kernel = has_word(argc, argv, "kernel"),
+        .read_only = has_word(argc, argv, "closed"),
     };
     bundle_write(&text, &bundle);
     if (text.failed || fwrite(text.data, 1, text.length, stdout) != text.length)

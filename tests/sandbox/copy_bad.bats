@@ -109,7 +109,7 @@ no_copier_soon() { until_true 3 no_copier_of "$1" 2>/dev/null || no_copier_of "$
     caller sh -c "mkdir $dir/t; echo x >$dir/t/f"
     box box
     call cp "$dir/t" box:/usr/bin/
-    refused 125 "cannot write.*inside: (Read-only file system|Permission denied)"
+    refused 125 "cannot write.*inside: (that place is read-only|Permission denied)"
     for place in /proc /proc/self /proc/1/fd /proc/sys/kernel; do
         call cp "$dir/t" "box:$place"
         refused 125 "cannot write"

@@ -401,7 +401,8 @@ static void a_container_is_written_as_promised(void **state)
         "\"HostConfig\":{\"NetworkMode\":\"none\",\"IpcMode\":\"private\","
         "\"CgroupnsMode\":\"private\",\"CapDrop\":[\"ALL\"],\"SecurityOpt\":[\"no-new-privileges\"]"
         ","
-        "\"Privileged\":false,\"PublishAllPorts\":false,\"Memory\":67108864,"
+        "\"ReadonlyRootfs\":false,\"Privileged\":false,\"PublishAllPorts\":false,\"Memory\":"
+        "67108864,"
         "\"MemorySwap\":67108864,\"NanoCpus\":500000000,\"PidsLimit\":13,\"ShmSize\":67108864,"
         "\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":16384,\"Hard\":16384},{\"Name\":\"core\","
         "\"Soft\":1,\"Hard\":1}],\"Tmpfs\":{\"/"
@@ -433,6 +434,60 @@ static void a_container_is_written_as_promised(void **state)
     assert_int_equal(docker_plan_write(&plan, &json, &err), 0);
     assert_string_equal(json.data, expected);
     assert_null(strstr(json.data, "hunter2"));
+    hutch_buf_done(&json);
+    hutch_spec_free(order.spec);
+}
+
+/* The targets of a plan's volumes, with a space behind each. */
+static const char *volumes_of(const struct docker_plan *plan, char text[200])
+{
+    const char *targets[PLAN_VOLUMES];
+    size_t count = docker_plan_volumes(plan, targets);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        (void)snprintf(text + strlen(text), 200 - strlen(text), "%s ", targets[i]);
+    return text;
+}
+
+static void beside_a_read_only_root_there_are_as_few_volumes_as_it_takes(void **state)
+{
+    char text[200];
+    struct hutch_spec *plain = spec_of((const char *const[]){"read_only", "true", NULL});
+    struct hutch_spec *other = spec_of((const char *const[]){
+        "read_only", "true", "tmpfs", "/tmp", "mounts", "/a:/home/user", "artifacts", "/b", NULL});
+    (void)state;
+    struct docker_plan plan = {.spec = plain, .guest = "/lib/init", .in_memory = true};
+    assert_string_equal(volumes_of(&plan, text), "");
+    plan.workspace = PLAN_WAY_ARCHIVE;
+    assert_string_equal(volumes_of(&plan, text), "/workspace ");
+    plan = (struct docker_plan){.spec = plain, .workspace = PLAN_WAY_BIND};
+    assert_string_equal(volumes_of(&plan, text), "/.hutch /tmp /home/user ");
+    plan.spec = other;
+    plan.workspace = PLAN_WAY_NONE;
+    assert_string_equal(volumes_of(&plan, text), "/.hutch /workspace /artifacts ");
+    plan.is_podman = true;
+    assert_string_equal(volumes_of(&plan, text), "/workspace /artifacts ");
+    other->read_only = false;
+    assert_string_equal(volumes_of(&plan, text), "");
+    hutch_spec_free(plain);
+    hutch_spec_free(other);
+}
+
+static void a_filler_has_the_volumes_and_nothing_else(void **state)
+{
+    struct porter_order order = {.id = "abc"};
+    struct hutch_buf json = HUTCH_BUF(64u << 10);
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    (void)state;
+    order.spec = spec_of((const char *const[]){"image", "busybox", "env", "KEY=hunter2", NULL});
+    struct docker_plan plan = {
+        .order = &order, .spec = order.spec, .owner = "boot 1 2", .home = "here"};
+    assert_int_equal(docker_plan_write_filler(&plan, "hutch-abc", &json, &err), 0);
+    assert_string_equal(
+        json.data, "{\"Image\":\"busybox\",\"Entrypoint\":[\"/.hutch/init\"],"
+                   "\"NetworkDisabled\":true,\"Labels\":{\"hutch.id\":\"abc\","
+                   "\"hutch.name\":\"\",\"hutch.owner\":\"boot 1 2\",\"hutch.home\":\"here\"},"
+                   "\"HostConfig\":{\"NetworkMode\":\"none\",\"VolumesFrom\":[\"hutch-abc\"]}}");
     hutch_buf_done(&json);
     hutch_spec_free(order.spec);
 }
@@ -498,6 +553,8 @@ int main(void)
         cmocka_unit_test(promises_are_what_the_engine_says),
         cmocka_unit_test(a_limit_that_is_given_up_later_is_refused),
         cmocka_unit_test(a_container_is_written_as_promised),
+        cmocka_unit_test(beside_a_read_only_root_there_are_as_few_volumes_as_it_takes),
+        cmocka_unit_test(a_filler_has_the_volumes_and_nothing_else),
         cmocka_unit_test(root_is_refused_where_ids_are_not_mapped),
         cmocka_unit_test(users_are_the_askers_the_owners_the_images_or_a_thousand),
     };

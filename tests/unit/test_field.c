@@ -67,14 +67,16 @@ static void every_slot_of_every_type_is_filled(void **state)
 static void the_command_lines_flags_are_the_promised_ones(void **state)
 {
     static const char *const flags[] = {
-        "name",         "backend",       "runtime",    "isolation",    "rootfs",
-        "image",        "pull",          "entrypoint", "hostname",     "user",
-        "workdir",      "artifacts",     "workspace",  "mount",        "tmpfs",
-        "env",          "pass-env",      "env-file",   "secret",       "redact",
-        "label",        "allow-missing", "memory",     "cpus",         "pids",
-        "disk",         "inodes",        "timeout",    "idle-timeout", "output-limit",
-        "output-max",   "open-files",    "log-limit",  "egress",       "egress-connections",
-        "egress-bytes", "egress-rate",   "ttl",        "max-lifetime"};
+        "name",         "backend",      "runtime",       "isolation",
+        "rootfs",       "image",        "pull",          "entrypoint",
+        "hostname",     "user",         "workdir",       "artifacts",
+        "workspace",    "mount",        "tmpfs",         "read-only",
+        "env",          "pass-env",     "env-file",      "secret",
+        "redact",       "label",        "allow-missing", "memory",
+        "cpus",         "pids",         "disk",          "inodes",
+        "timeout",      "idle-timeout", "output-limit",  "output-max",
+        "open-files",   "log-limit",    "egress",        "egress-connections",
+        "egress-bytes", "egress-rate",  "ttl",           "max-lifetime"};
     size_t count;
     const struct hutch_field *fields = hutch_fields(&count);
     (void)state;

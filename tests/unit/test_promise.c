@@ -31,10 +31,10 @@ static void an_unknown_name_is_refused_with_the_nearest_or_all(void **state)
                    "unknown limit 'All', did you mean 'all'?");
     assert_refused(hutch_promise_parse("seccomp", &set, &err), &err,
                    "unknown limit 'seccomp', write one of memory, cpus, pids, disk, inodes, "
-                   "timeout, idle_timeout, output, open_files, groups, egress, or all");
+                   "timeout, idle_timeout, output, open_files, groups, egress, read_only, or all");
     assert_refused(hutch_promise_parse("", &set, &err), &err,
                    "unknown limit '', write one of memory, cpus, pids, disk, inodes, timeout, "
-                   "idle_timeout, output, open_files, groups, egress, or all");
+                   "idle_timeout, output, open_files, groups, egress, read_only, or all");
     assert_int_equal(set, 7);
 }
 
@@ -46,10 +46,12 @@ static void a_spec_needs_everything_but_what_it_does_not_have(void **state)
     (void)state;
     assert_fine(hutch_spec_new(&spec, &err), &err);
     assert_fine(hutch_promise_parse("all", &all, &err), &err);
-    assert_int_equal(hutch_promises_required(spec),
-                     all & ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT) & ~HUTCH_PROMISE_BIT(EGRESS));
+    assert_int_equal(hutch_promises_required(spec), all & ~HUTCH_PROMISE_BIT(IDLE_TIMEOUT) &
+                                                        ~HUTCH_PROMISE_BIT(EGRESS) &
+                                                        ~HUTCH_PROMISE_BIT(READ_ONLY));
     assert_fine(hutch_spec_set(spec, "limits.idle_timeout", "5s", &err), &err);
     assert_fine(hutch_spec_set(spec, "egress", "a.example", &err), &err);
+    assert_fine(hutch_spec_set(spec, "read_only", "true", &err), &err);
     assert_int_equal(hutch_promises_required(spec), all);
     hutch_spec_free(spec);
 }

@@ -271,7 +271,7 @@ static void messages_name_the_field_and_the_remedy(void **state)
         {"pass_env", "A=1", "pass_env: 'A=1' is not a key, leave out the '=' and what follows"},
         {"allow_missing", "ram",
          "allow_missing: unknown limit 'ram', write one of memory, cpus, pids, disk, inodes, "
-         "timeout, idle_timeout, output, open_files, groups, egress, or all"},
+         "timeout, idle_timeout, output, open_files, groups, egress, read_only, or all"},
         {"workdir", "src",
          "workdir: 'src' is not an absolute path without '.', '..' and '//', write it like "
          "'/workspace/src'"},

@@ -87,16 +87,13 @@ static void write_tmpfs(struct hutch_json_out *out, const struct docker_plan *pl
     hutch_json_string(out, target, options);
 }
 
-/* Has the spec put something of its own there? */
-static bool is_taken(const struct hutch_spec *spec, const char *target)
+/* Podman makes writable directories of these where the root is not, unless it is told otherwise. */
+static void write_closed_tmpfs(struct hutch_json_out *out, const struct hutch_spec *spec)
 {
-    for (size_t i = 0; i < spec->tmpfs.count; i++)
-        if (!strcmp(spec->tmpfs.items[i].target, target))
-            return true;
-    for (size_t i = 0; i < spec->mounts.count; i++)
-        if (!strcmp(spec->mounts.items[i].target, target))
-            return true;
-    return false;
+    static const char *const closed[] = {"/run", "/var/tmp"};
+    for (size_t i = 0; i < HUTCH_COUNT(closed); i++)
+        if (!docker_plan_is_taken(spec, closed[i], true))
+            hutch_json_string(out, closed[i], "ro,nosuid,nodev,noexec,size=4096,mode=0755");
 }
 
 static void write_all_tmpfs(struct hutch_json_out *out, const struct docker_plan *plan)
@@ -109,11 +106,14 @@ static void write_all_tmpfs(struct hutch_json_out *out, const struct docker_plan
     hutch_json_open(out, "Tmpfs", '{');
     for (size_t i = 0; plan->in_memory && i < HUTCH_COUNT(own); i++) {
         bool is_workspace = !strcmp(own[i].target, PLAN_WORKSPACE);
-        if (!is_taken(spec, own[i].target) && !(is_workspace && plan->workspace != PLAN_WAY_NONE))
+        if (!docker_plan_is_taken(spec, own[i].target, false) &&
+            !(is_workspace && plan->workspace != PLAN_WAY_NONE))
             write_tmpfs(out, plan, own[i].target, hutch_spec_disk_bytes(spec), own[i].mode);
     }
     for (size_t i = 0; i < spec->tmpfs.count; i++)
         write_tmpfs(out, plan, spec->tmpfs.items[i].target, spec->tmpfs.items[i].size_bytes, 0755);
+    if (spec->read_only && plan->is_podman)
+        write_closed_tmpfs(out, spec);
     hutch_json_close(out, '}');
 }
 
@@ -133,6 +133,18 @@ static void write_bind(struct hutch_json_out *out, const char *source, const cha
     hutch_json_close(out, '}');
 }
 
+static void write_volumes(struct hutch_json_out *out, const struct docker_plan *plan)
+{
+    const char *targets[PLAN_VOLUMES];
+    size_t count = docker_plan_volumes(plan, targets);
+    for (size_t i = 0; i < count; i++) {
+        hutch_json_open(out, NULL, '{');
+        hutch_json_string(out, "Type", "volume");
+        hutch_json_string(out, "Target", targets[i]);
+        hutch_json_close(out, '}');
+    }
+}
+
 static void write_mounts(struct hutch_json_out *out, const struct docker_plan *plan)
 {
     const struct hutch_spec *spec = plan->spec;
@@ -145,6 +157,7 @@ static void write_mounts(struct hutch_json_out *out, const struct docker_plan *p
     for (size_t i = 0; i < spec->mounts.count; i++)
         write_bind(out, spec->mounts.items[i].source, spec->mounts.items[i].target,
                    spec->mounts.items[i].read_only);
+    write_volumes(out, plan);
     hutch_json_close(out, ']');
 }
 
@@ -159,6 +172,7 @@ static void write_host_config(struct hutch_json_out *out, const struct docker_pl
     hutch_json_string(out, "CgroupnsMode", "private");
     write_texts(out, "CapDrop", HUTCH_COUNT(dropped), dropped);
     write_texts(out, "SecurityOpt", HUTCH_COUNT(security), security);
+    hutch_json_bool(out, "ReadonlyRootfs", spec->read_only);
     hutch_json_bool(out, "Privileged", false);
     hutch_json_bool(out, "PublishAllPorts", false);
     docker_write_limits(out, &spec->limits);
@@ -209,6 +223,24 @@ int docker_plan_write(const struct docker_plan *plan, struct hutch_buf *json,
     hutch_json_close(&out, '}');
     write_labels(&out, plan);
     write_host_config(&out, plan);
+    hutch_json_close(&out, '}');
+    return json->failed ? hutch_fail_nomem(err) : 0;
+}
+
+int docker_plan_write_filler(const struct docker_plan *plan, const char *container,
+                             struct hutch_buf *json, struct hutch_error *err)
+{
+    static const char *const entrypoint[] = {CONTAINER_GUEST_PATH};
+    struct hutch_json_out out = {json, false};
+    hutch_json_open(&out, NULL, '{');
+    hutch_json_string(&out, "Image", plan->spec->image);
+    write_texts(&out, "Entrypoint", HUTCH_COUNT(entrypoint), entrypoint);
+    hutch_json_bool(&out, "NetworkDisabled", true);
+    write_labels(&out, plan);
+    hutch_json_open(&out, "HostConfig", '{');
+    hutch_json_string(&out, "NetworkMode", "none");
+    write_texts(&out, "VolumesFrom", 1, &container);
+    hutch_json_close(&out, '}');
     hutch_json_close(&out, '}');
     return json->failed ? hutch_fail_nomem(err) : 0;
 }

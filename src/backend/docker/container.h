@@ -22,6 +22,7 @@ struct container {
     bool is_paused;
     bool has_ended;
     bool maps_ids;
+    bool has_bare_volumes; /* podman's, beside a read-only root: it sends them without a name */
 };
 
 /* start.c */
@@ -36,6 +37,10 @@ void docker_container_free(struct container *container);
 void docker_container_path(const struct container *container, const char *tail, char *ret_path,
                            size_t size);
 #define CONTAINER_PATH_BYTES 256
+
+/* filler.c: copies in what docker_copy_in() does, where the root is read-only. */
+int docker_container_fill(struct container *container, const struct docker_plan *plan,
+                          struct hutch_error *err) HUTCH_MUST_CHECK;
 
 /* end.c */
 int docker_container_end(struct container *container, struct porter_end *ret_end,

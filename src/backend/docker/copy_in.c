@@ -52,22 +52,34 @@ static int add_guest(struct making *making)
     return tar_out_zeros(&making->out, tar_padding(sizeof(hutch_init_image)));
 }
 
+static bool is_free(const struct hutch_spec *spec, const char *target)
+{
+    return !docker_plan_is_taken(spec, target, false);
+}
+
 /* Directories that natively are there too; their names end in a slash. A directory that the image
- * has stays what it is but for its owner and mode. */
+ * has stays what it is but for its owner and mode; one that is mounted there stays what it is. */
 static int add_all(struct making *making)
 {
     const struct docker_plan *plan = making->plan;
+    const struct hutch_spec *spec = plan->spec;
+    const struct {
+        const char *name;
+        mode_t mode;
+        bool is_users;
+        bool is_wanted;
+    } rows[] = {
+        {"tmp/", 01777, false, !plan->in_memory && is_free(spec, "/tmp")},
+        {"home/", 0755, false, !plan->in_memory && is_free(spec, "/home")},
+        {"home/user/", 0755, true, !plan->in_memory && is_free(spec, PLAN_HOME)},
+        {"workspace/", 0755, true,
+         !plan->in_memory && plan->workspace == PLAN_WAY_NONE && is_free(spec, PLAN_WORKSPACE)},
+        {"artifacts/", 0755, true, spec->artifacts != NULL},
+    };
     int status = plan->guest[0] ? 0 : add_guest(making);
-    if (status == 0 && !plan->in_memory)
-        status = add_directory(making, "tmp/", 01777, false);
-    if (status == 0 && !plan->in_memory)
-        status = add_directory(making, "home/", 0755, false);
-    if (status == 0 && !plan->in_memory)
-        status = add_directory(making, "home/user/", 0755, true);
-    if (status == 0 && !plan->in_memory && plan->workspace == PLAN_WAY_NONE)
-        status = add_directory(making, "workspace/", 0755, true);
-    if (status == 0 && plan->spec->artifacts)
-        status = add_directory(making, "artifacts/", 0755, true);
+    for (size_t i = 0; status == 0 && i < HUTCH_COUNT(rows); i++)
+        if (rows[i].is_wanted)
+            status = add_directory(making, rows[i].name, rows[i].mode, rows[i].is_users);
     if (status == 0)
         status = tar_out_zeros(&making->out, UINT64_C(2) * TAR_BLOCK);
     return status == 0 ? tar_out_flush(&making->out) : status;
@@ -141,10 +153,12 @@ static void skipped(void *context, const char *path, mode_t type, int os_errno)
 static int put_workspace(struct docker_engine *engine, const char *container,
                          struct docker_plan *plan, struct hutch_error *err)
 {
+    /* podman finds a volume of a container that does not run by its path alone */
+    bool is_volume = plan->spec->read_only && plan->is_podman;
     const struct tar_pack_options options = {
         .dir = AT_FDCWD,
         .path = plan->spec->workspace.path,
-        .name = &PLAN_WORKSPACE[1],
+        .name = is_volume ? "." : &PLAN_WORKSPACE[1],
         .without_kernel = true,
         .drop_special = true,
         .share_modes = plan->spec->workspace.mode == HUTCH_WORKSPACE_RO,
@@ -152,7 +166,7 @@ static int put_workspace(struct docker_engine *engine, const char *container,
         .skipped = skipped,
         .context = plan,
     };
-    if (docker_put_tree(engine, container, &options, err) < 0)
+    if (docker_put_tree(engine, container, is_volume ? PLAN_WORKSPACE : "/", &options, err) < 0)
         return hutch_wrap(
             err, "copy workspace '%.150s' into the container: ", plan->spec->workspace.path);
     return 0;

@@ -39,9 +39,11 @@ static void remove_place(const char *place)
 static int unpack(struct docker_engine *engine, const char *container, const char *path,
                   const struct docker_most *most, int dir, struct hutch_error *err)
 {
+    const char *last = strrchr(path, '/');
+    bool has_top = strcmp(last, "/.") != 0;
     const struct tar_unpack_options options = {.dir = dir,
                                                .names = TAR_NAMES_REFUSE,
-                                               .strip_first = true,
+                                               .strip_first = has_top,
                                                .max_bytes = most->bytes,
                                                .max_entries = most->entries};
     return docker_get_tree(engine, container, path, &options, err);
@@ -123,14 +125,13 @@ static int apply(int from, const char *workspace, uint64_t since_ns, struct hutc
     return 0;
 }
 
-int docker_copy_out(struct docker_engine *engine, const char *container, const char *workspace,
-                    uint64_t since_ns, struct hutch_error *err)
+int docker_copy_out(struct docker_engine *engine, const char *container, const char *path,
+                    const char *workspace, uint64_t since_ns, struct hutch_error *err)
 {
     const struct docker_most most = {0}; /* a workspace is as large as its owner lets it be */
     char place[PLACE_BYTES];
     hutch_autofd int dir = HUTCH_NO_FD;
-    int status =
-        docker_fetch(engine, container, PLAN_WORKSPACE, &most, place, sizeof(place), &dir, err);
+    int status = docker_fetch(engine, container, path, &most, place, sizeof(place), &dir, err);
     if (status == 0) {
         status = apply(dir, workspace, since_ns, err);
         remove_place(place);

@@ -146,8 +146,9 @@ int docker_container_end(struct container *container, struct porter_end *ret_end
     if (!container->returns)
         return 0;
     container->engine->busy_fd = docker_keeper_socket();
-    return docker_copy_out(container->engine, container->name, container->returns,
-                           container->since_ns, err);
+    return docker_copy_out(container->engine, container->name,
+                           container->has_bare_volumes ? PLAN_WORKSPACE "/." : PLAN_WORKSPACE,
+                           container->returns, container->since_ns, err);
 }
 
 /* ---- telling ---- */
@@ -196,8 +197,9 @@ int docker_container_artifacts(struct container *container, int *ret_directory,
 {
     container->engine->busy_fd = docker_keeper_socket();
     int status =
-        docker_fetch(container->engine, container->name, PLAN_ARTIFACTS, &container->artifacts_most,
-                     ret_place, PORTER_PLACE_BYTES, ret_directory, err);
+        docker_fetch(container->engine, container->name,
+                     container->has_bare_volumes ? PLAN_ARTIFACTS "/." : PLAN_ARTIFACTS,
+                     &container->artifacts_most, ret_place, PORTER_PLACE_BYTES, ret_directory, err);
     return status < 0 ? hutch_wrap(err, "bring the artifacts out: ") : 0;
 }
 

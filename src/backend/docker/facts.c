@@ -129,7 +129,7 @@ hutch_promise_set docker_facts_promises(const struct docker_facts *facts, bool i
     bool memory = facts->limits_memory && (facts->limits_swap || (is_near && has_no_swap()));
     hutch_promise_set set = HUTCH_PROMISE_BIT(TIMEOUT) | HUTCH_PROMISE_BIT(IDLE_TIMEOUT) |
                             HUTCH_PROMISE_BIT(OUTPUT) | HUTCH_PROMISE_BIT(OPEN_FILES) |
-                            HUTCH_PROMISE_BIT(GROUPS);
+                            HUTCH_PROMISE_BIT(GROUPS) | HUTCH_PROMISE_BIT(READ_ONLY);
     const struct {
         bool kept;
         hutch_promise_set bit;

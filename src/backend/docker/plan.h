@@ -55,11 +55,20 @@ int docker_plan_sources(const struct docker_plan *plan, struct hutch_error *err)
 int docker_plan_mounts(const struct docker_plan *plan, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* Has something to be copied in before the start? */
 bool docker_plan_copies(const struct docker_plan *plan);
+/* Has the spec put something of its own there or above it; or_below: or below it? */
+bool docker_plan_is_taken(const struct hutch_spec *spec, const char *target, bool or_below);
+/* plan_volumes.c: which directories are volumes, because the root cannot be written to. At most
+ * PLAN_VOLUMES; returns how many. */
+#define PLAN_VOLUMES 5
+size_t docker_plan_volumes(const struct docker_plan *plan, const char *ret_targets[PLAN_VOLUMES]);
 
 /* body.c: the container as JSON. No variable and no word of a command is in it: whoever may look at
  * containers would read them. */
 int docker_plan_write(const struct docker_plan *plan, struct hutch_buf *json,
                       struct hutch_error *err) HUTCH_MUST_CHECK;
+/* body.c: another one, never started, that has the volumes of the first. */
+int docker_plan_write_filler(const struct docker_plan *plan, const char *container,
+                             struct hutch_buf *json, struct hutch_error *err) HUTCH_MUST_CHECK;
 /* body.c: the limits that can be changed while it runs. */
 struct hutch_json_out;
 void docker_write_limits(struct hutch_json_out *out, const struct hutch_limits *limits);

@@ -167,8 +167,11 @@ static int copy_in(struct container *container, const struct docker_plan *plan,
     const struct hutch_workspace *workspace = &plan->spec->workspace;
     if (!docker_plan_copies(plan))
         return 0;
-    if (docker_copy_in(container->engine, container->name, plan, err) < 0)
-        return -(int)err->code;
+    int status = plan->spec->read_only && !plan->is_podman
+                     ? docker_container_fill(container, plan, err)
+                     : docker_copy_in(container->engine, container->name, plan, err);
+    if (status < 0)
+        return status;
     if (plan->workspace != PLAN_WAY_ARCHIVE || workspace->mode != HUTCH_WORKSPACE_RW)
         return 0;
     container->returns = strdup(workspace->path);
@@ -220,6 +223,7 @@ static int start(struct container *container, const struct porter_order *order,
         plan_begin(&plan, order, container->engine, err) < 0)
         return -(int)err->code;
     container->config = HUTCH_TAKE_PTR(image.config);
+    container->has_bare_volumes = plan.is_podman && order->spec->read_only;
     note_time(container);
     int status =
         order->is_there ? find_again(container, &plan, err) : make(container, &plan, &image, err);

@@ -118,12 +118,12 @@ static void write_path(char *path, size_t size, const char *container, const cha
     (void)snprintf(path, size, "/containers/%s/archive?path=%s", container, inside);
 }
 
-int docker_put_tree(struct docker_engine *engine, const char *container,
+int docker_put_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_pack_options *options, struct hutch_error *err)
 {
     char path[256];
     struct transfer transfer = {.pack = options, .text_fd = HUTCH_NO_FD};
-    write_path(path, sizeof(path), container, "/");
+    write_path(path, sizeof(path), container, inside);
     return run(engine, &transfer, path, err);
 }
 

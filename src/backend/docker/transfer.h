@@ -8,8 +8,8 @@
 #include "backend/docker/plan.h"
 #include "tar/tar.h"
 
-/* Beneath the container's root. */
-int docker_put_tree(struct docker_engine *engine, const char *container,
+/* Into a directory of the container. */
+int docker_put_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_pack_options *options,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* HUTCH_E_NOT_FOUND when there is no such path. */
@@ -25,9 +25,11 @@ int docker_get_text(struct docker_engine *engine, const char *container, const c
 int docker_copy_in(struct docker_engine *engine, const char *container,
                    const struct docker_plan *plan, struct hutch_error *err) HUTCH_MUST_CHECK;
 
-/* copy_out.c: what was changed in a copy of a writable workspace. since_ns: when it went in. */
-int docker_copy_out(struct docker_engine *engine, const char *container, const char *workspace,
-                    uint64_t since_ns, struct hutch_error *err) HUTCH_MUST_CHECK;
+/* copy_out.c: what was changed in a copy of a writable workspace. since_ns: when it went in. Of a
+ * path that ends in "/." the engine sends what is in the directory, not the directory. */
+int docker_copy_out(struct docker_engine *engine, const char *container, const char *path,
+                    const char *workspace, uint64_t since_ns,
+                    struct hutch_error *err) HUTCH_MUST_CHECK;
 /* The most that may come out, holes counted as if they were written; 0: no ceiling. */
 struct docker_most {
     uint64_t bytes;

@@ -8,17 +8,29 @@
 #include "backend/docker/state.h"
 #include "util/own.h"
 
+/* No engine bounds the volumes beside a root that is read-only. */
+static void drop_disk(const struct hutch_spec *spec, struct porter_probe *probe)
+{
+    if (!spec || !spec->read_only || !(probe->enforces & HUTCH_PROMISE_BIT(DISK)))
+        return;
+    probe->enforces &= ~HUTCH_PROMISE_BIT(DISK);
+    size_t used = strlen(probe->why);
+    (void)snprintf(probe->why + used, sizeof(probe->why) - used,
+                   "%sthe volumes beside a read-only root have no quota", used ? "; " : "");
+}
+
 int docker_probe(const struct hutch_spec *spec, const char *runtime, const char *id,
                  struct porter_probe *ret_probe)
 {
     hutch_cleanup(docker_engine_freep) struct docker_engine *engine = NULL;
     struct porter_probe probe = {.error = HUTCH_ERROR_INIT};
     struct docker_facts facts;
-    (void)spec, (void)runtime;
+    (void)runtime;
     if (docker_engine_open(&engine, id, &probe.error) == 0 &&
         docker_facts_recall(engine, &facts, &probe.error) == 0) {
         bool is_near = docker_is_near(engine);
         probe.enforces = docker_facts_promises(&facts, is_near, probe.why, sizeof(probe.why));
+        drop_disk(spec, &probe);
         (void)snprintf(probe.version, sizeof(probe.version), "%s", facts.version);
     }
     *ret_probe = probe;

@@ -172,6 +172,11 @@ static enum hutch_code code_of(const struct tar_failure *failure)
 static int fail_copy(const struct tar_failure *failure, const char *where, struct hutch_error *err)
 {
     enum hutch_code code = code_of(failure);
+    if (failure->os_errno == EROFS && where[0])
+        return hutch_fail(err, code, failure->os_errno,
+                          "copy: cannot write '%.200s' inside: that place is read-only there; copy "
+                          "to /tmp, /home/user or /workspace",
+                          failure->path);
     return hutch_fail(err, code, failure->os_errno, "copy: %s%s%.200s%s%s%s%s",
                       tar_failure_text(failure->what), failure->path[0] ? " '" : "", failure->path,
                       failure->path[0] ? "'" : "", failure->path[0] ? where : "",

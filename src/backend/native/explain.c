@@ -14,6 +14,7 @@ static const char *const stage_texts[INIT_STAGE_COUNT] = {
     [INIT_STAGE_GRAB] = "clone a host directory",
     [INIT_STAGE_WRITABLE] = "make the writable layer",
     [INIT_STAGE_OVERLAY] = "mount an overlay on the root filesystem or the image's layers",
+    [INIT_STAGE_READ_ONLY] = "make the root read-only",
     [INIT_STAGE_PIVOT] = "change to the new root",
     [INIT_STAGE_HOSTNAME] = "set the host name",
     [INIT_STAGE_LOOPBACK] = "raise the loopback interface",

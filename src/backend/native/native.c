@@ -22,7 +22,8 @@
  * them, so it is told and not refused. */
 static const hutch_promise_set always_enforced =
     HUTCH_PROMISE_BIT(TIMEOUT) | HUTCH_PROMISE_BIT(IDLE_TIMEOUT) | HUTCH_PROMISE_BIT(OUTPUT) |
-    HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS) | HUTCH_PROMISE_BIT(EGRESS);
+    HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS) | HUTCH_PROMISE_BIT(EGRESS) |
+    HUTCH_PROMISE_BIT(READ_ONLY);
 
 /* A pool can hold what memory cannot, where there can be one. */
 static void probe_pool(struct hutch_probe *probe)

@@ -296,6 +296,20 @@ static void plan_resolver(struct plan *plan)
     add_text(plan, sources, "hosts: files dns\n");
 }
 
+/* Where a command writes although the root is read-only. Before anything is mounted there, which it
+ * would cover. */
+static void plan_writable_places(struct plan *plan, const struct plan_input *input)
+{
+    const struct hutch_workspace *workspace = &input->spec->workspace;
+    (void)add_step(plan, INIT_OP_KEEP, "tmp");
+    (void)add_step(plan, INIT_OP_KEEP, "home");
+    if (!workspace->path || workspace->mode == HUTCH_WORKSPACE_COPY)
+        (void)add_step(plan, INIT_OP_KEEP, "workspace");
+    if (input->spec->artifacts)
+        (void)add_step(plan, INIT_OP_KEEP, "artifacts");
+    plan->header.read_only = 1;
+}
+
 static int plan_devices(struct plan *plan, struct hutch_error *err)
 {
     /* max: all instances together have kernel.pty.max, which one sandbox could use up */
@@ -433,10 +447,14 @@ int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_e
     if (input->has_egress)
         plan_resolver(plan);
     plan_own_directories(plan, input);
+    if (spec->read_only)
+        plan_writable_places(plan, input);
     if (is_foreign)
         plan_fresh_dev(plan, input->writable_fd < 0 || input->writable_detached);
     if (plan_devices(plan, err) < 0)
         return -(int)err->code;
+    if (spec->read_only)
+        (void)add_step(plan, INIT_OP_KEEP, "dev/shm");
     plan_proc(plan);
     if (plan_workspace(plan, input, err) < 0)
         return -(int)err->code;
@@ -542,6 +560,7 @@ void plan_describe_step(const struct plan *plan, uint32_t index, char *text, siz
         [INIT_OP_MASK_FILE] = "mask",           [INIT_OP_MASK_DIRECTORY] = "mask",
         [INIT_OP_OVERLAY] = "mount overlay of", [INIT_OP_COPY] = "copy",
         [INIT_OP_SECRET] = "make the secret",   [INIT_OP_TRUST] = "write certificates into",
+        [INIT_OP_KEEP] = "keep writable",
     };
     if (index >= plan->step_count) {
         (void)snprintf(text, size, "build the sandbox");

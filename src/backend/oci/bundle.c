@@ -2,6 +2,7 @@
 #include "backend/oci/bundle.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "backend/native/state.h"
@@ -32,6 +33,11 @@ static const struct mount_row mounts[] = {
      OPTIONS("noexec", "newinstance", "ptmxmode=0666", "mode=0620", "max=64")},
     {"/dev/shm", "tmpfs", "shm", OPTIONS("nodev", "mode=1777", "size=65536k")},
 };
+
+/* Beside a read-only root: nothing but /dev/shm is for writing there. gVisor would not let a device
+ * be written to either; its /dev is in its own memory. */
+static const struct mount_row closed_dev = {"/dev", "tmpfs", "tmpfs",
+                                            OPTIONS("noexec", "mode=755", "size=65536k", "ro")};
 
 static const struct mount_row sys_mount = {"/sys", "sysfs", "sysfs",
                                            OPTIONS("noexec", "nodev", "ro")};
@@ -123,8 +129,11 @@ static void write_kernel_mounts(struct hutch_json_out *out, const struct bundle 
 static void write_mounts(struct hutch_json_out *out, const struct bundle *bundle)
 {
     hutch_json_open(out, "mounts", '[');
-    for (size_t i = 0; i < HUTCH_COUNT(mounts); i++)
-        write_mount(out, &mounts[i]);
+    for (size_t i = 0; i < HUTCH_COUNT(mounts); i++) {
+        bool is_closed = bundle->read_only && !bundle->is_kernel &&
+                         !strcmp(mounts[i].destination, closed_dev.destination);
+        write_mount(out, is_closed ? &closed_dev : &mounts[i]);
+    }
     if (bundle->is_kernel)
         write_kernel_mounts(out, bundle);
     hutch_json_close(out, ']');
@@ -201,6 +210,7 @@ void bundle_write(struct hutch_buf *buf, const struct bundle *bundle)
     write_process(&out, bundle);
     hutch_json_open(&out, "root", '{');
     hutch_json_string(&out, "path", bundle->rootfs);
+    /* one that is to be is mounted so; gVisor would take all that is mounted below for it, too */
     hutch_json_bool(&out, "readonly", false);
     hutch_json_close(&out, '}');
     hutch_json_string(&out, "hostname", bundle->hostname);

@@ -24,6 +24,7 @@ struct bundle {
     const struct init_rlimit *rlimits; /* INIT_RLIMITS of them */
     const struct hutch_strlist *covered;
     bool is_kernel; /* for a runtime that brings its own: /sys and /tmp are to be named */
+    bool read_only; /* the tree at rootfs is */
 };
 
 void bundle_write(struct hutch_buf *buf, const struct bundle *bundle);

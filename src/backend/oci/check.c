@@ -47,7 +47,7 @@ int oci_explain(const struct oci_runtime *runtime, const char *said, struct hutc
 
 static const hutch_promise_set always_enforced =
     HUTCH_PROMISE_BIT(TIMEOUT) | HUTCH_PROMISE_BIT(IDLE_TIMEOUT) | HUTCH_PROMISE_BIT(OUTPUT) |
-    HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS);
+    HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS) | HUTCH_PROMISE_BIT(READ_ONLY);
 
 /* The layer is the native one: in memory, or in the quota pool. */
 static hutch_promise_set layer_enforces(const struct hutch_spec *spec, char *why, size_t size)

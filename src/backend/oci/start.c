@@ -82,6 +82,7 @@ static int write_config(const struct container *container, const struct hutch_st
         .rlimits = rlimits,
         .covered = covered,
         .is_kernel = container->runtime->is_kernel,
+        .read_only = keeper->spec->read_only,
     };
     bundle_write(&text, &bundle);
     if (text.failed)
