@@ -92,6 +92,7 @@ struct policy_rules {
     struct policy_limit totals[POLICY_TOTAL_COUNT];
     struct policy_list lists[POLICY_LIST_KINDS];
     struct policy_text on_exceed;    /* "refuse" or "clamp" */
+    struct policy_text read_only;    /* "required" or "optional" */
     struct policy_text proxy;        /* "socks5://host:port" or "http://host:port" */
     struct policy_text proxy_secret; /* whose value is "user:password" */
     struct policy_text audit;        /* "on" or "off" */
@@ -198,6 +199,9 @@ HUTCH_MUST_CHECK int policy_decide_limits(const struct policy_view *view,
 HUTCH_MUST_CHECK int policy_decide_backend(const struct policy_view *view,
                                            const struct policy_request *request,
                                            struct hutch_error *err);
+HUTCH_MUST_CHECK int policy_decide_root(const struct policy_view *view,
+                                        const struct policy_request *request,
+                                        struct hutch_error *err);
 HUTCH_MUST_CHECK int policy_decide_network(const struct policy_view *view,
                                            const struct policy_request *request,
                                            struct hutch_error *err);

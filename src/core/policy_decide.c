@@ -66,6 +66,24 @@ int policy_decide_backend(const struct policy_view *view, const struct policy_re
     return 0;
 }
 
+/* ---- the root -------------------------------------------------------------------------------- */
+
+int policy_decide_root(const struct policy_view *view, const struct policy_request *request,
+                       struct hutch_error *err)
+{
+    size_t field = (size_t)hutch_field_find("read_only");
+    for (size_t i = 0; i < view->count; i++) {
+        const struct policy_text *text = POLICY_TEXT(&view->layers[i], read_only);
+        if (!text || strcmp(text->text, "required") != 0 || request->over->spec.read_only)
+            continue;
+        if (request->asked >> field & 1)
+            return policy_refuse(&view->layers[i], text->line, "read_only", err,
+                                 "a root that can be written to is not allowed");
+        *(bool *)hutch_spec_over_detach(request->over, field) = true;
+    }
+    return 0;
+}
+
 /* ---- the host's files ------------------------------------------------------------------------ */
 
 static bool is_below(const struct policy_list *list, const char *path)
@@ -234,7 +252,8 @@ int policy_decide(const struct policy_view *view, const struct policy_request *r
         return -(int)err->code;
     if (request->use == HUTCH_USE_UPDATE)
         return 0;
-    if (policy_decide_backend(view, request, err) < 0 || policy_check_places(view, spec, err) < 0 ||
+    if (policy_decide_backend(view, request, err) < 0 ||
+        policy_decide_root(view, request, err) < 0 || policy_check_places(view, spec, err) < 0 ||
         policy_check_labels(view, spec, err) < 0 || policy_check_secrets(view, spec, err) < 0 ||
         policy_check_missing(view, spec, err) < 0)
         return -(int)err->code;

@@ -34,6 +34,7 @@ static int read_retention(const struct policy_key *key, struct policy_rules *rul
                           struct hutch_node node, struct hutch_error *err);
 
 static const char *const exceed_words[] = {"refuse", "clamp", NULL};
+static const char *const root_words[] = {"required", "optional", NULL};
 static const char *const audit_words[] = {"on", "off", NULL};
 static const char *const argv_words[] = {"full", "digest", NULL};
 
@@ -48,6 +49,7 @@ static const struct policy_key keys[] = {
     {"images", read_list, POLICY_IMAGES, NULL, policy_check_image_pattern},
     {"backends", read_list, POLICY_BACKENDS, NULL, policy_check_backend},
     {"isolation", read_list, POLICY_ISOLATION, NULL, hutch_check_isolation},
+    {"read_only", read_text, AT(read_only), root_words, NULL},
     {"mounts.read", read_list, POLICY_READ, NULL, policy_check_place},
     {"mounts.write", read_list, POLICY_WRITE, NULL, policy_check_place},
     {"egress.hosts", read_list, POLICY_HOSTS, NULL, hutch_check_egress},

@@ -32,8 +32,9 @@ const char *policy_total_name(enum policy_total total)
 
 static void rules_done(struct policy_rules *rules)
 {
-    struct policy_text *const texts[] = {&rules->on_exceed, &rules->proxy, &rules->proxy_secret,
-                                         &rules->audit, &rules->audit_argv};
+    struct policy_text *const texts[] = {&rules->on_exceed,    &rules->proxy,
+                                         &rules->proxy_secret, &rules->audit,
+                                         &rules->audit_argv,   &rules->read_only};
     for (size_t i = 0; i < HUTCH_COUNT(texts); i++)
         free(texts[i]->text);
     for (size_t kind = 0; kind < POLICY_LIST_KINDS; kind++) {

@@ -141,6 +141,7 @@ static int show_texts(const struct listing *listing, const struct policy_layer *
         size_t offset;
     } texts[] = {
         {"on_exceed", offsetof(struct policy_rules, on_exceed)},
+        {"read_only", offsetof(struct policy_rules, read_only)},
         {"egress.proxy", offsetof(struct policy_rules, proxy)},
         {"egress.proxy_secret", offsetof(struct policy_rules, proxy_secret)},
         {"audit", offsetof(struct policy_rules, audit)},

@@ -72,13 +72,16 @@ json_t *openapi_parameters(const char *path, const struct api_field *query)
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
 /* "limits.memory" is the member "memory" of the object "limits". What kind of value a field of a
- * spec takes, its own sentence says: many can be written in more ways than one. */
+ * spec takes, its own sentence says: many can be written in more ways than one. One whose flag
+ * takes no value is true or false. */
 static int add_spec_field(json_t *properties, const struct hutch_field *field)
 {
     size_t length = strcspn(field->name, ".");
     json_t *leaf = json_pack("{s:s}", "description", field->doc);
     if (field->default_text)
         (void)json_object_set_new(leaf, "examples", json_pack("[s]", field->default_text));
+    if (field->flag && !field->metavar)
+        (void)json_object_set_new(leaf, "type", json_string("boolean"));
     if (!field->name[length])
         return json_object_set_new(properties, field->name, leaf);
     json_t *group = json_object_getn(properties, field->name, length);

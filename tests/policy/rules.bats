@@ -100,6 +100,23 @@ END
     refused backends 2 run --backend native -- true
 }
 
+@test "a root that must be read-only is, and who asks for another is refused" {
+    policy <<<'read_only: required'
+    same "not asked for" true "$(becomes .read_only)"
+    same "asked for" true "$(becomes .read_only --read-only)"
+    result -u 0 -- sh -c ': >/etc/x'
+    same "in force" 2 "$(field .exit_code)"
+    echo '{"command": ["true"], "read_only": false}' >"$WORK/spec.json"
+    chmod 644 "$WORK/spec.json"
+    refused read_only 1 run --spec "$WORK/spec.json"
+    policy <<<'read_only: optional'
+    same "where it need not be" false "$(becomes .read_only)"
+    allowed run --spec "$WORK/spec.json"
+    policy <<<'read_only: true'
+    call run -- true
+    grep -qF "read_only: 'on' must be 'required' or 'optional'" "$WORK/said"
+}
+
 @test "a refusal is recorded with its rule" {
     policy <<<'ceilings: {limits: {pids: 10}}'
     refused ceilings.limits.pids 1 run --pids 11 -- true

@@ -133,6 +133,19 @@ static int make(struct container *container, struct docker_plan *plan,
     }
 }
 
+/* A policy of later times may ask for what the container was not made with. */
+static int check_root(const struct hutch_value *made, const struct hutch_spec *spec,
+                      struct hutch_error *err)
+{
+    const struct hutch_value *closed = hutch_value_get(made, "ReadonlyRootfs");
+    bool is_closed = closed && closed->type == HUTCH_VALUE_BOOL && closed->boolean;
+    if (is_closed || !spec->read_only)
+        return 0;
+    return hutch_fail(err, HUTCH_E_UNENFORCEABLE, 0,
+                      "read_only: this container was made with a root that can be written to; make "
+                      "a new sandbox");
+}
+
 /* The one that was stopped, with the user that it has. */
 static int find_again(struct container *container, struct docker_plan *plan,
                       struct hutch_error *err)
@@ -147,7 +160,9 @@ static int find_again(struct container *container, struct docker_plan *plan,
         (void)snprintf(plan->user, sizeof(plan->user), "%s", user ? user : "");
         plan->has_ids = sscanf(plan->user, "%u:%u", &plan->uid, &plan->gid) == 2;
         plan->sees_host = docker_is_near(container->engine) && !has_selinux();
-        status = docker_plan_workspace(plan, err);
+        status = check_root(hutch_value_get(&answer.json, "HostConfig"), plan->spec, err);
+        if (status == 0)
+            status = docker_plan_workspace(plan, err);
     }
     docker_answer_done(&answer);
     return status;
