@@ -163,8 +163,9 @@ void handle_create(struct api_call *call)
     struct created *created = calloc(1, sizeof(*created));
     struct hutch_error err = HUTCH_ERROR_INIT;
     char place[96];
-    int status = created ? create(&creation, &created->sandbox, &err) : server_fail_nomem(&err);
-    if (status < 0) {
+    if (!created)
+        (void)server_fail_nomem(&err);
+    if (!created || create(&creation, &created->sandbox, &err) < 0) {
         free(created);
         api_fail(call, &err);
         return;
