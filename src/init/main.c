@@ -474,10 +474,13 @@ static int empty_bounding_set(void)
 }
 
 /* A caller's real-time policy stays outside: it would be a way past the limit on processor time,
- * and a cpu group has no room for such a task. */
+ * and a cpu group has no room for such a task. Of SCHED_IDLE there is nothing to fear, and the
+ * kernel lets nobody out of it who may not raise its priority. */
 static int become_ordinary(void)
 {
     const struct sched_param none = {0};
+    if ((syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK) == SCHED_IDLE)
+        return 0;
     return (int)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }
 

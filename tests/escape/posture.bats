@@ -109,10 +109,13 @@ PY
 
 @test "the caller's nice value and policy give the command no more than its share" {
     posture_copy
-    # nice comes along, downwards only, and without a group for processor time there is nothing lower; a real-time policy does not
+    # nice comes along, downwards only, and without a group for processor time there is nothing lower; a real-time
+    # policy does not, one below the ordinary does
     local nice=10
     [ "$HUTCH_TEST_AS" != user ] || nice=19
     same "nice" "nice: $nice" "$(caller nice -n 10 "$HUTCH" run "${RUN_FLAGS[@]}" --mount "$WORK/bin/posture:/posture:ro" -- /posture | grep ^nice)"
+    same "policy below the ordinary one" "scheduling policy: 5" \
+        "$(caller chrt --idle 0 nice -n 5 "$HUTCH" run "${RUN_FLAGS[@]}" --mount "$WORK/bin/posture:/posture:ro" -- /posture | grep '^scheduling')"
     if [ "$HUTCH_TEST_AS" = root ] && chrt -r 1 true 2>/dev/null; then
         same "policy" "scheduling policy: 0" "$(chrt -r 1 "$HUTCH" run --mount "$WORK/bin/posture:/posture:ro" -- /posture | grep '^scheduling')"
     fi
