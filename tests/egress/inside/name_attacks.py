@@ -110,7 +110,8 @@ def main():
             packet[random.randrange(len(packet))] = random.randrange(256)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.sendto(packet, ("198.18.0.1", 53))
-    if reply_code(ask(question(b"raw.hutch.test"))) != (0, 1):
+    # a queue that is full of it loses this one too, and a resolver asks again
+    if all(reply_code(ask(question(b"raw.hutch.test"))) != (0, 1) for _ in range(3)):
         bad("raw.hutch.test after the noise")
     print("done")
 
