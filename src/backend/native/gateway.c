@@ -262,6 +262,8 @@ static void plan_next(struct gateway *gateway)
 static enum gateway_word take_death(struct gateway *gateway, struct hutch_error *err)
 {
     int status = bury(gateway);
+    if (gateway->is_released)
+        return GATEWAY_NOTHING;
     plan_next(gateway);
     if (gateway->has_served || gateway->deaths < ATTEMPTS)
         return GATEWAY_NOTHING;
@@ -335,6 +337,7 @@ void gateway_release(struct gateway *gateway)
 {
     hutch_fd_close(&gateway->control);
     gateway->start_again_us = 0;
+    gateway->is_released = true;
 }
 
 void gateway_end(struct gateway *gateway)

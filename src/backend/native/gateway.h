@@ -26,6 +26,7 @@ struct gateway {
     int plant_inside;        /* PID 1's, until it has it */
     uint32_t order;          /* number of the last one */
     bool has_served;         /* a gateway has carried one out */
+    bool is_released;        /* it need not serve any longer, and nobody is to follow it */
     unsigned deaths;         /* in a row, each soon after a start */
     bool intercepts;         /* TLS, for secrets that go there */
     uint8_t seed[32];        /* of the sandbox's own authority */
