@@ -33,7 +33,8 @@ static const struct hutch_enforcement rows[] = {
       [HUTCH_PROMISE_PIDS] = "a host with the pids controller",
       [HUTCH_PROMISE_DISK] = "in memory; on disk in a quota pool",
       [HUTCH_PROMISE_INODES] = "in memory; on disk in a pool of ext4 with project quotas",
-      [HUTCH_PROMISE_GROUPS] = ALWAYS, [HUTCH_PROMISE_READ_ONLY] = ALWAYS}},
+      [HUTCH_PROMISE_GROUPS] = ALWAYS, [HUTCH_PROMISE_EGRESS] = ALWAYS,
+      [HUTCH_PROMISE_READ_ONLY] = ALWAYS}},
 };
 
 const struct hutch_enforcement *hutch_enforcements(size_t *ret_count)

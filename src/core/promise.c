@@ -94,7 +94,7 @@ static int fail_egress(const struct hutch_spec *spec, struct hutch_error *err)
 {
     return hutch_fail(err, HUTCH_E_UNENFORCEABLE, 0,
                       "egress '%.100s': backend '%.40s' cannot let hosts be reached by name; use "
-                      "backend 'native', or accept a sandbox without any network with "
+                      "backend 'native' or 'oci', or accept a sandbox without any network with "
                       "--allow-missing egress",
                       spec->egress.items[0], hutch_spec_backend(spec));
 }

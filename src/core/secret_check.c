@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/check.h"
+#include "core/enforcement.h"
 #include "core/isolation.h"
 #include "core/secret_spec.h"
 #include "util/own.h"
@@ -46,16 +47,18 @@ static int check_directory(const struct hutch_spec *spec, struct hutch_error *er
                       found);
 }
 
-/* There, nobody brings files in before the command, nor stands between it and the network. */
+/* Elsewhere nobody brings files in before the command, or stands between it and the network. */
 static int check_backend(const struct hutch_spec *spec, const struct hutch_secret *secret,
                          struct hutch_error *err)
 {
     const char *backend = hutch_spec_backend(spec);
-    if (secret->env || !strcmp(backend, "native"))
+    bool has_gateway = hutch_enforcement_most(backend) & HUTCH_PROMISE_BIT(EGRESS);
+    if (secret->env || !strcmp(backend, "native") || (!secret->file && has_gateway))
         return 0;
     return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
-                      "secret '%s' %s needs backend native; on backend %s take it as a variable",
-                      secret->name, secret->file ? "as a file" : "in requests", backend);
+                      "secret '%s' %s needs backend native%s; on backend %s take it as a variable",
+                      secret->name, secret->file ? "as a file" : "in requests",
+                      secret->file ? "" : " or oci", backend);
 }
 
 static bool is_allowed(const struct hutch_spec *spec, const char *name, uint16_t port)

@@ -158,6 +158,20 @@ static int take_plant(struct init *init)
     return 0;
 }
 
+/* Who has handed its tree over starts nothing: it keeps the network that others live in, and plants
+ * there for the gateway, which may be anybody's by then. */
+static int keep_network(struct init *init)
+{
+    static const struct init_spawn nothing;
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct kept[2] = {{0}};
+    kept[0].permitted = kept[0].effective = 1u << CAP_NET_BIND_SERVICE;
+    if (syscall(SYS_capset, &header, kept) < 0)
+        return -1;
+    init->is_confined = true;
+    return spawn_confine(&nothing);
+}
+
 static int handle_setup(struct init *init)
 {
     struct failure failure = {.stage = INIT_STAGE_PROTOCOL};
@@ -178,11 +192,16 @@ static int handle_setup(struct init *init)
     failure.stage = INIT_STAGE_PLANT;
     if (plant_wait(&init->box.network) < 0)
         return failure_send(&failure);
+    failure.stage = INIT_STAGE_CAPABILITIES;
+    if (plan->hands_over && plan->has_egress && keep_network(init) < 0)
+        return failure_send(&failure);
     struct init_message ready = {.type = INIT_READY};
     int handles[3];
     int status = message_send(&ready, handles, list_handles(&init->box, handles));
     if (init->box.kept >= 0)
         close(init->box.kept);
+    if (init->box.whole >= 0)
+        close(init->box.whole);
     return status;
 }
 

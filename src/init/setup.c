@@ -237,7 +237,10 @@ int sandbox_build(struct sandbox *box, const struct init_plan *plan)
         box->whole = sys_open_tree(box->root, "",
                                    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | SYS_AT_EMPTY_PATH |
                                        SYS_AT_RECURSIVE);
-        return box->whole < 0 ? fail(box, INIT_STAGE_PIVOT) : 0;
+        if (box->whole < 0)
+            return fail(box, INIT_STAGE_PIVOT);
+        if (!plan->has_egress)
+            return 0; /* nothing else is asked for; else the network is this process's to keep */
     }
     if (leave_old_root(box) < 0)
         return -1;

@@ -77,6 +77,10 @@ struct porter_order {
                                   are absolute, and the image of backend oci is named by its digest
                                 */
     char layer[512];  /* host directory for what is written, of backend oci; empty: in memory */
+    bool has_egress;  /* the container's network is one in which sockets are planted */
+    int plant;        /* then: PID 1's end of the way to the gateway (init/plant.h); else negative.
+                         Whoever receives it owns it. */
+    char *authority;  /* certificate that is to be trusted inside; NULL: none */
     int memory_layer; /* there: what it had written when it was stopped, as container_ops told it;
                          negative: nothing. Whoever receives it owns it. */
 };

@@ -19,6 +19,8 @@
 EGRESS_TESTS=$TOP/tests/egress
 INSIDE=(--mount "$EGRESS_TESTS/inside:/inside:ro")
 TRAP_MAY_BE_REACHED=
+BACKEND_FLAGS=() # where sandboxes are made, such as --runtime runsc; of the tests that root runs
+[ -z "${EGRESS_RUNTIME:-}" ] || BACKEND_FLAGS=(--backend oci --runtime "$EGRESS_RUNTIME")
 
 upstream_start() {
     export UPSTREAM=$BATS_FILE_TMPDIR/upstream UPSTREAM_PID=
@@ -75,6 +77,10 @@ there() { nsenter --target "$UPSTREAM_PID" --net --mount -- "$@"; } # COMMAND...
 hutch() {
     local verb=${1:-}
     case $HUTCH_TEST_AS:$verb in
+    root:run | root:create)
+        shift
+        there "$HUTCH" "$verb" "${BACKEND_FLAGS[@]}" "$@"
+        ;;
     root:*) there "$HUTCH" "$@" ;;
     user:run | user:create)
         shift
@@ -144,6 +150,12 @@ gateway_of() { # PID-OF-KEEPER
         read -r -d '' argv0 2>/dev/null <"/proc/$child/cmdline"
         [ "$argv0" != hutch-gateway ] || echo "$child"
     done
+}
+
+# A process in the sandbox's network: PID 1, or who keeps that of a container.
+network_of() { # PID-OF-KEEPER
+    local pid
+    for pid in "$1" $(cat "/proc/$1/task/$1/children"); do init_of "$pid"; done | head -n 1
 }
 
 # Runs a script of inside/ in a sandbox of its own: what it prints is in $WORK/rows, what hutch tells of the sandbox in $WORK/json.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write_bundle [kernel] [unlimited] [closed]: config.json of a bundle as hutch writes it, for
- * check_bundle.
+/* write_bundle [kernel] [network] [unlimited] [closed]: config.json of a bundle as hutch writes it,
+ * for check_bundle.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +34,7 @@ int main(int argc, char **argv)
         .home = "/home/user",
         .rootfs = "/mnt/rootfs",
         .cgroups_path = "hutch-0123456789abcdef",
+        .network = has_word(argc, argv, "network") ? "/proc/4711/ns/net" : "",
         .uid = 1000,
         .gid = 1001,
         .first_host_uid = 0x70010000,

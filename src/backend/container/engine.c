@@ -59,6 +59,9 @@ static int send_order(struct keeper *keeper, const char *backend, struct hutch_s
                                  .gid = identity->gid,
                                  .first_host_id = identity->first_host_id,
                                  .spec = spec,
+                                 .has_egress = keeper->gateway.is_wanted,
+                                 .plant = keeper->gateway.plant_inside,
+                                 .authority = keeper->gateway.authority,
                                  .memory_layer = keeper->memory_layer};
     (void)snprintf(order.backend, sizeof(order.backend), "%s", backend);
     (void)snprintf(order.runtime, sizeof(order.runtime), "%s", runtime ? runtime : "");
@@ -67,7 +70,9 @@ static int send_order(struct keeper *keeper, const char *backend, struct hutch_s
                    !keeper->options && spec->name ? spec->name : "");
     (void)snprintf(order.layer, sizeof(order.layer), "%s",
                    keeper->pool.dir >= 0 ? keeper->pool.path : "");
-    return container_order_send(keeper->socket, &order, err);
+    int status = container_order_send(keeper->socket, &order, err);
+    hutch_fd_close(&keeper->gateway.plant_inside);
+    return status;
 }
 
 /* The spec as the porter is to have it, with an image of our store named by its digest. */
@@ -103,6 +108,15 @@ static int prepare(struct keeper *keeper, struct hutch_error *err)
     return keeper_make_layer(keeper, err);
 }
 
+/* Beside the porter, as natively beside PID 1; what it wants to have planted waits for the porter's
+ * builder. */
+static int open_gateway(struct keeper *keeper, struct hutch_error *err)
+{
+    if (gateway_open(keeper, err) < 0)
+        return -(int)err->code;
+    return keeper->gateway.intercepts ? gateway_await_authority(&keeper->gateway, err) : 0;
+}
+
 static int build(struct keeper *keeper, struct hutch_error *err)
 {
     const char *backend = hutch_spec_backend(keeper->spec);
@@ -111,7 +125,8 @@ static int build(struct keeper *keeper, struct hutch_error *err)
         (struct cgroup_layout){.enforces = HUTCH_PROMISE_BIT(PIDS) | HUTCH_PROMISE_BIT(CPUS)};
     if (ledger_begin_run(keeper, err) < 0 || make_link(keeper, err) < 0 ||
         prepare(keeper, err) < 0 || owner_note(backend, err) < 0 ||
-        porter_start(keeper, backend, &keeper->link->control, err) < 0)
+        porter_start(keeper, backend, &keeper->link->control, err) < 0 ||
+        open_gateway(keeper, err) < 0)
         return -(int)err->code;
     return tell_order(keeper, backend, err);
 }

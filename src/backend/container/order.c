@@ -2,6 +2,7 @@
 #include "backend/container/order.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/native/wire.h"
@@ -9,7 +10,7 @@
 
 /* One row for every text and every number, so that neither side can forget one. */
 #define TEXTS(X) X(backend) X(runtime) X(id) X(name) X(layer)
-#define NUMBERS(X) X(one_shot) X(is_there) X(has_ids) X(uid) X(gid) X(first_host_id)
+#define NUMBERS(X) X(one_shot) X(is_there) X(has_ids) X(has_egress) X(uid) X(gid) X(first_host_id)
 
 int container_order_spec(const struct hutch_spec *spec, char **ret_json, struct hutch_error *err)
 {
@@ -35,6 +36,10 @@ int container_order_send(int socket, const struct porter_order *order, struct hu
     NUMBERS(X)
 #undef X
     wire_add(&message, "spec", json);
+    if (order->authority)
+        wire_add(&message, "authority", order->authority);
+    if (order->has_egress)
+        wire_add_fd(&message, order->plant);
     if (order->memory_layer >= 0)
         wire_add_fd(&message, order->memory_layer);
     int status = wire_send(socket, &message, err);
@@ -65,6 +70,17 @@ static int read_spec(const struct wire_message *message, struct hutch_spec **ret
     return 0;
 }
 
+static int take_authority(const struct wire_message *message, char **ret_authority,
+                          struct hutch_error *err)
+{
+    const char *text = wire_get(message, "authority");
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy)
+        return hutch_fail_nomem(err);
+    *ret_authority = copy;
+    return 0;
+}
+
 int container_order_receive(int socket, struct porter_order *ret_order, struct hutch_error *err)
 {
     struct wire_message message;
@@ -77,18 +93,26 @@ int container_order_receive(int socket, struct porter_order *ret_order, struct h
 #define X(key) order.key = (__typeof__(order.key))wire_number(&message, #key, 0);
     NUMBERS(X)
 #undef X
-    order.memory_layer = wire_take_fd(&message, 0);
+    order.plant = order.has_egress ? wire_take_fd(&message, 0) : HUTCH_NO_FD;
+    order.memory_layer = wire_take_fd(&message, order.has_egress ? 1 : 0);
     int status = read_spec(&message, &order.spec, err);
-    if (status < 0)
-        hutch_fd_close(&order.memory_layer);
-    wire_done(&message);
     if (status == 0)
-        *ret_order = order;
-    return status;
+        status = take_authority(&message, &order.authority, err);
+    wire_done(&message);
+    if (status < 0) {
+        hutch_fd_close(&order.memory_layer);
+        hutch_fd_close(&order.plant);
+        container_order_done(&order);
+        return status;
+    }
+    *ret_order = order;
+    return 0;
 }
 
 void container_order_done(struct porter_order *order)
 {
     hutch_spec_free(order->spec);
     order->spec = NULL;
+    free(order->authority);
+    order->authority = NULL;
 }

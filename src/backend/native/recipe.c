@@ -13,6 +13,7 @@
 
 #include "backend/native/keeper.h"
 #include "backend/native/ledger.h"
+#include "core/enforcement.h"
 #include "core/isolation.h"
 #include "util/own.h"
 
@@ -72,7 +73,9 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     keeper->feed.buffer = keeper->input;
     keeper->audit = (struct audit)AUDIT_INIT;
     gateway_init(&keeper->gateway);
-    keeper->gateway.is_wanted = keeper->engine == &native_engine && hutch_spec_has_egress(spec);
+    keeper->gateway.is_wanted =
+        hutch_spec_has_egress(spec) &&
+        hutch_enforcement_most(hutch_spec_backend(spec)) & HUTCH_PROMISE_BIT(EGRESS);
     struct hutch_run_options none = HUTCH_RUN_OPTIONS_INIT;
     none.capture = false;
     if (!options)

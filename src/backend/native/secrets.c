@@ -82,7 +82,7 @@ int keeper_plan_secrets(struct keeper *keeper, struct hutch_error *err)
 int keeper_plan_trust(struct keeper *keeper, struct hutch_error *err)
 {
     struct gateway *gateway = &keeper->gateway;
-    if (gateway_await_authority(gateway, err) < 0)
+    if (!gateway->authority && gateway_await_authority(gateway, err) < 0)
         return -(int)err->code;
     hutch_autofd int memfd = memfd_create("hutch-authority", MFD_CLOEXEC);
     if (memfd < 0 || hutch_write_all(memfd, gateway->authority, strlen(gateway->authority)) < 0)

@@ -191,6 +191,8 @@ static void write_linux(struct hutch_json_out *out, const struct bundle *bundle)
     for (size_t i = 0; i < HUTCH_COUNT(namespaces); i++) {
         hutch_json_open(out, NULL, '{');
         hutch_json_string(out, "type", namespaces[i]);
+        if (bundle->network[0] && !strcmp(namespaces[i], "network"))
+            hutch_json_string(out, "path", bundle->network);
         hutch_json_close(out, '}');
     }
     hutch_json_close(out, ']');

@@ -15,7 +15,8 @@ struct bundle {
     const char *home;
     const char *rootfs; /* absolute */
     const char *cgroups_path;
-    uint32_t uid; /* inside */
+    const char *network; /* path of the network namespace that it joins; "": one of its own */
+    uint32_t uid;        /* inside */
     uint32_t gid;
     uint32_t first_host_uid; /* of the 65536 that the container has */
     uint32_t first_host_gid;

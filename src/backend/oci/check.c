@@ -47,7 +47,8 @@ int oci_explain(const struct oci_runtime *runtime, const char *said, struct hutc
 
 static const hutch_promise_set always_enforced =
     HUTCH_PROMISE_BIT(TIMEOUT) | HUTCH_PROMISE_BIT(IDLE_TIMEOUT) | HUTCH_PROMISE_BIT(OUTPUT) |
-    HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS) | HUTCH_PROMISE_BIT(READ_ONLY);
+    HUTCH_PROMISE_BIT(OPEN_FILES) | HUTCH_PROMISE_BIT(GROUPS) | HUTCH_PROMISE_BIT(EGRESS) |
+    HUTCH_PROMISE_BIT(READ_ONLY);
 
 /* The layer is the native one: in memory, or in the quota pool. */
 static hutch_promise_set layer_enforces(const struct hutch_spec *spec, char *why, size_t size)
@@ -86,7 +87,7 @@ static void read_version(const char *path, const struct oci_runtime *runtime, ch
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     const char *const argv[] = {runtime->name, "--version", NULL};
     ret_version[0] = '\0';
-    if (oci_call(path, (char *const *)argv, said, sizeof(said), &ignored) < 0)
+    if (oci_call(NULL, path, (char *const *)argv, said, sizeof(said), &ignored) < 0)
         return;
     const char *number = strstr(said, "version ");
     number = number ? number + strlen("version ") : said;

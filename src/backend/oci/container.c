@@ -16,6 +16,7 @@ static void container_free(struct container *container)
     hutch_fd_close(&container->input);
     hutch_fd_close(&container->output);
     hutch_fd_close(&container->errors);
+    hutch_fd_close(&container->watch);
     if (container->keeper)
         keeper_free(container->keeper);
     image_use_done(&container->image);
@@ -70,6 +71,22 @@ static int put_on_record(struct container *container, struct hutch_error *err)
                                                : lease_record(&keeper->lease, text, err);
 }
 
+/* The gateway is the sandbox's keeper's; this one's builder serves it. */
+static int take_network(struct keeper *keeper, const struct porter_order *order,
+                        struct hutch_error *err)
+{
+    struct gateway *gateway = &keeper->gateway;
+    gateway->is_wanted = order->has_egress;
+    gateway->plant_inside = order->plant;
+    gateway->intercepts = order->authority != NULL;
+    gateway->authority = order->authority ? strdup(order->authority) : NULL;
+    if (order->authority && !gateway->authority)
+        return hutch_fail_nomem(err);
+    if (order->has_egress && order->plant < 0)
+        return hutch_fail(err, HUTCH_E_INTERNAL, 0, "an order without the way to its gateway");
+    return 0;
+}
+
 static int prepare(struct container *container, const struct porter_order *order,
                    struct hutch_error *err)
 {
@@ -85,7 +102,8 @@ static int prepare(struct container *container, const struct porter_order *order
     container->keeps_memory = !order->one_shot && !order->layer[0];
     container->keeper->engine = &native_engine; /* what builds the root is natively PID 1 */
     (void)snprintf(container->name, sizeof(container->name), "hutch-%s", order->id);
-    if (take_order(container->keeper, order, err) < 0)
+    if (take_order(container->keeper, order, err) < 0 ||
+        take_network(container->keeper, order, err) < 0)
         return -(int)err->code;
     container->keeper->identity.root_writes = container->runtime->is_kernel;
     if (put_on_record(container, err) < 0)
@@ -105,6 +123,7 @@ static int oci_start(const struct porter_order *order, struct container **ret_co
         return hutch_fail_nomem(err);
     container->image = (struct image_use)IMAGE_USE_INIT;
     container->input = container->output = container->errors = HUTCH_NO_FD;
+    container->watch = HUTCH_NO_FD;
     int status = 0;
     if (!identity_is_privileged())
         status = hutch_fail(err, HUTCH_E_PERMISSION, 0, "the backend oci needs root");
@@ -143,7 +162,7 @@ static int oci_config(struct container *container, char **ret_json, struct hutch
 
 static int oci_read_fd(const struct container *container)
 {
-    return container->output;
+    return container->watch >= 0 ? container->watch : container->output;
 }
 
 static int oci_write_fd(const struct container *container)
@@ -159,6 +178,8 @@ static bool oci_has_pending(const struct container *container)
 
 static ssize_t oci_read(struct container *container, void *buffer, size_t size)
 {
+    if (oci_network_is_lost(container))
+        return 0;
     return read(container->output, buffer, size);
 }
 

@@ -27,10 +27,12 @@ struct oci_runtime {
     const char *name;
     const char *package; /* of Debian, that brings it */
     const char *doc;
-    const char *const *flags; /* before the verb */
-    bool is_kernel;           /* brings a kernel of its own: gVisor */
-    uint32_t tasks_each;      /* that the host counts for one process inside */
-    uint32_t own_tasks;       /* of the runtime's own, counted in the container's group */
+    const char *const *flags;   /* before the verb */
+    const char *closed_network; /* and these, without egress and with it; NULL: none is needed */
+    const char *joined_network;
+    bool is_kernel;      /* brings a kernel of its own: gVisor */
+    uint32_t tasks_each; /* that the host counts for one process inside */
+    uint32_t own_tasks;  /* of the runtime's own, counted in the container's group */
 };
 
 /* Where the bundle is, as the porter and its runtime see it. */
@@ -51,6 +53,7 @@ struct container {
     int input; /* our ends of its standard streams */
     int output;
     int errors;
+    int watch; /* with egress: of output and of the builder's end, for whoever polls */
     char tail[OCI_STDERR_TAIL]; /* the end of what came over errors */
     size_t tail_length;
     bool is_paused;
@@ -64,11 +67,25 @@ int oci_runtime_find(const char *name, const struct oci_runtime **ret_runtime, c
 extern const struct oci_runtime oci_runtimes[];
 extern const size_t oci_runtime_count;
 /* Runs the program with these words and waits; what it says on standard output goes to ret_output,
- * if that is not NULL. */
-int oci_call(const char *path, char *const *argv, char *ret_output, size_t size,
-             struct hutch_error *err);
+ * if that is not NULL. container: NULL when it is about none. */
+int oci_call(const struct container *container, const char *path, char *const *argv,
+             char *ret_output, size_t size, struct hutch_error *err);
 /* One verb of the runtime on the container. */
 int oci_verb(struct container *container, const char *verb, struct hutch_error *err);
+
+/* The words of a call up to its verb; returns how many. */
+#define OCI_MOST_FLAGS 8
+size_t oci_words(const struct container *container, const char **words);
+
+/* spawn.c */
+/* Is the runtime started in the builder's user namespace? */
+bool oci_enters(const struct container *container);
+/* What it needs there: the control groups, and what it is to read and write. */
+int oci_enter_prepare(struct container *container, struct hutch_error *err);
+/* Starts a runtime's program with three descriptors as its standard ones. joins: it becomes a part
+ * of the container's control groups, where it does not do so itself. */
+int oci_spawn(const struct container *container, bool joins, const char *path, char *const *argv,
+              const int *streams, pid_t *ret_pid, struct hutch_error *err);
 
 /* start.c: runs the bundle. */
 int oci_run(struct container *container, struct hutch_error *err);
@@ -80,6 +97,15 @@ int oci_place_make(struct oci_place *place, struct hutch_error *err);
 /* Builds what the container sees at place->rootfs; covered gets the paths to be masked. */
 int oci_root_build(struct container *container, struct hutch_strlist *covered,
                    struct hutch_error *err);
+
+/* network.c: the namespace that a container with egress joins is the builder's, which stays for it
+ * and plants there as PID 1 does natively. Where that is; "" without egress. */
+void oci_network_path(const struct container *container, char *path, size_t size);
+/* Is the container where it was to be? A runtime's word is not taken for it. */
+int oci_network_check(const struct container *container, struct hutch_error *err);
+/* As natively PID 1's end, the builder's is that of the sandbox: nobody else can plant. */
+int oci_network_watch(struct container *container, struct hutch_error *err);
+bool oci_network_is_lost(const struct container *container);
 
 /* groups.c */
 /* Adds the container's group in every hierarchy to the lines for the lease, once each. */

@@ -179,7 +179,8 @@ int oci_root_build(struct container *container, struct hutch_strlist *covered,
     if (status == 0)
         status = await_tree(keeper, &tree, err);
     keeper->cgroup = groups;
-    keeper_end(keeper);
+    if (status < 0 || !keeper->gateway.is_wanted) /* else it stays, for the network is its own */
+        keeper_end(keeper);
     if (status == 0 &&
         syscall(SYS_move_mount, tree, "", AT_FDCWD, place->rootfs, MOVE_MOUNT_F_EMPTY_PATH) < 0)
         status = hutch_fail_errno(err, errno, "mount the sandbox's files on '%s'", place->rootfs);

@@ -11,18 +11,24 @@
 
 #include "backend/oci/oci.h"
 #include "util/own.h"
-#include "util/program.h"
 
 static const char *const no_flags[] = {NULL};
 /* overlay2: what is written goes to the layer that hutch has made, where its limit and its
  * artifacts are, and not to one in the memory of the runtime, as newer ones do by themselves. */
-static const char *const runsc_flags[] = {"--network=none", "--overlay2=none", NULL};
+static const char *const runsc_flags[] = {"--overlay2=none", NULL};
+/* gVisor has a network stack of its own, which knows no address that is not a device's. With egress
+ * the host's serves instead, in the namespace that the bundle names: there is nothing but loopback
+ * and what the gateway has planted (network.c makes sure that it is that one). */
+#define RUNSC_CLOSED "--network=none"
+#define RUNSC_JOINED "--network=host"
+#define RUNSC_WITHOUT_GROUPS "--ignore-cgroups"
 
 /* The usual one first. */
 const struct oci_runtime oci_runtimes[] = {
-    {"runc", "runc", "namespaces of this kernel", no_flags, false, 1, 0},
-    {"crun", "crun", "namespaces of this kernel", no_flags, false, 1, 0},
-    {"runsc", "runsc", "gVisor: a kernel of its own", runsc_flags, true, 4, 64},
+    {"runc", "runc", "namespaces of this kernel", no_flags, NULL, NULL, false, 1, 0},
+    {"crun", "crun", "namespaces of this kernel", no_flags, NULL, NULL, false, 1, 0},
+    {"runsc", "runsc", "gVisor: a kernel of its own", runsc_flags, RUNSC_CLOSED, RUNSC_JOINED, true,
+     4, 64},
 };
 const size_t oci_runtime_count = HUTCH_COUNT(oci_runtimes);
 
@@ -79,28 +85,21 @@ static void read_words(int fd, char *text, size_t size)
     text[length] = '\0';
 }
 
-int oci_call(const char *path, char *const *argv, char *ret_output, size_t size,
-             struct hutch_error *err)
+int oci_call(const struct container *container, const char *path, char *const *argv,
+             char *ret_output, size_t size, struct hutch_error *err)
 {
-    static char search[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    char *const environment[] = {search, NULL};
     char said[OCI_STDERR_TAIL];
-    posix_spawn_file_actions_t actions;
     int ends[2];
     pid_t pid = 0;
     int status = 0;
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    hutch_autofd int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing < 0 || pipe2(ends, O_CLOEXEC) < 0)
         return hutch_fail_errno(err, errno, "make a pipe");
     hutch_autofd int from = ends[0];
     hutch_autofd int to = ends[1];
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&actions, to, 1);
-    (void)posix_spawn_file_actions_adddup2(&actions, to, 2);
-    int failed = hutch_program_spawn(path, &actions, argv, environment, &pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return hutch_fail_errno(err, failed, "execute '%s'", path);
+    const int streams[3] = {nothing, to, to};
+    if (oci_spawn(container, false, path, argv, streams, &pid, err) < 0)
+        return -(int)err->code;
     hutch_fd_close(&to);
     read_words(from, said, sizeof(said));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -114,20 +113,32 @@ int oci_call(const char *path, char *const *argv, char *ret_output, size_t size,
                       (int)(line ? line - said : (ptrdiff_t)strlen(said)), said);
 }
 
-int oci_verb(struct container *container, const char *verb, struct hutch_error *err)
+size_t oci_words(const struct container *container, const char **words)
 {
     const struct oci_runtime *runtime = container->runtime;
-    const char *argv[16];
+    const char *network =
+        container->keeper->gateway.is_wanted ? runtime->joined_network : runtime->closed_network;
     size_t count = 0;
-    argv[count++] = runtime->name;
-    argv[count++] = "--root";
-    argv[count++] = container->place.state;
+    words[count++] = runtime->name;
+    words[count++] = "--root";
+    words[count++] = container->place.state;
     for (const char *const *flag = runtime->flags; *flag; flag++)
-        argv[count++] = *flag;
+        words[count++] = *flag;
+    if (network)
+        words[count++] = network;
+    if (oci_enters(container))
+        words[count++] = RUNSC_WITHOUT_GROUPS;
+    return count;
+}
+
+int oci_verb(struct container *container, const char *verb, struct hutch_error *err)
+{
+    const char *argv[OCI_MOST_FLAGS + 3];
+    size_t count = oci_words(container, argv);
     argv[count++] = verb;
     argv[count++] = container->name;
     argv[count] = NULL;
-    if (oci_call(container->path, (char *const *)argv, NULL, 0, err) < 0)
+    if (oci_call(container, container->path, (char *const *)argv, NULL, 0, err) < 0)
         return hutch_wrap(err, "%s the container", verb);
     return 0;
 }

@@ -17,7 +17,6 @@
 #include "backend/oci/oci.h"
 #include "util/fs.h"
 #include "util/own.h"
-#include "util/program.h"
 
 #define START_TIMEOUT_MS 60000
 #define CONFIG_CEILING (1u << 20)
@@ -63,6 +62,9 @@ static int write_config(const struct container *container, const struct hutch_st
     hutch_cleanup(hutch_buf_done) struct hutch_buf text = HUTCH_BUF(CONFIG_CEILING);
     char path[80];
     char groups[512];
+    char network[64];
+    bool is_root = oci_enters(container); /* of the namespace above: ids there are ids inside */
+    oci_network_path(container, network, sizeof(network));
     if (widen_rlimits(keeper, rlimits, err) < 0)
         return -(int)err->code;
     oci_groups_path(keeper, container->name, groups, sizeof(groups));
@@ -73,10 +75,11 @@ static int write_config(const struct container *container, const struct hutch_st
         .home = keeper->identity.home,
         .rootfs = container->place.rootfs,
         .cgroups_path = groups,
+        .network = network,
         .uid = keeper->identity.uid,
         .gid = keeper->identity.gid,
-        .first_host_uid = keeper->identity.first_host_id,
-        .first_host_gid = keeper->identity.first_host_gid,
+        .first_host_uid = is_root ? 0 : keeper->identity.first_host_id,
+        .first_host_gid = is_root ? 0 : keeper->identity.first_host_gid,
         .limits = &limits,
         .enforced = hutch_promises_required(keeper->spec) & ~keeper->missing,
         .rlimits = rlimits,
@@ -103,18 +106,9 @@ static bool shares_files(const struct hutch_spec *spec)
 static int spawn_runtime(const struct container *container, const int *streams, pid_t *ret_pid,
                          struct hutch_error *err)
 {
-    static char search[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    char *const environment[] = {search, NULL};
-    const struct oci_runtime *runtime = container->runtime;
-    const char *argv[24];
-    size_t count = 0;
-    posix_spawn_file_actions_t actions;
-    argv[count++] = runtime->name;
-    argv[count++] = "--root";
-    argv[count++] = container->place.state;
-    for (const char *const *flag = runtime->flags; *flag; flag++)
-        argv[count++] = *flag;
-    if (runtime->is_kernel)
+    const char *argv[OCI_MOST_FLAGS + 8];
+    size_t count = oci_words(container, argv);
+    if (container->runtime->is_kernel)
         argv[count++] = shares_files(container->keeper->spec) ? "--file-access=shared"
                                                               : "--file-access-mounts=exclusive";
     argv[count++] = "run";
@@ -123,13 +117,7 @@ static int spawn_runtime(const struct container *container, const int *streams, 
     argv[count++] = container->place.bundle;
     argv[count++] = container->name;
     argv[count] = NULL;
-    (void)posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < 3; i++)
-        (void)posix_spawn_file_actions_adddup2(&actions, streams[i], i);
-    int failed =
-        hutch_program_spawn(container->path, &actions, (char *const *)argv, environment, ret_pid);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return failed ? hutch_fail_errno(err, failed, "execute '%s'", container->path) : 0;
+    return oci_spawn(container, true, container->path, (char *const *)argv, streams, ret_pid, err);
 }
 
 /* Nobody reads what a runtime says while it runs: it is short. */
@@ -188,10 +176,16 @@ int oci_run(struct container *container, struct hutch_error *err)
     int theirs[3] = {HUTCH_NO_FD, HUTCH_NO_FD, HUTCH_NO_FD};
     if (oci_root_build(container, &covered, err) < 0 || write_config(container, &covered, err) < 0)
         return -(int)err->code;
+    if (oci_enters(container) && oci_enter_prepare(container, err) < 0)
+        return -(int)err->code;
     int status = run_with_streams(container, theirs, err);
     for (size_t i = 0; i < 3; i++)
         hutch_fd_close(&theirs[i]);
-    oci_groups_open(groups);
+    if (!oci_enters(container))
+        oci_groups_open(groups);
+    if (status == 0 && container->keeper->gateway.is_wanted)
+        status = oci_network_check(container, err) < 0 ? -(int)err->code
+                                                       : oci_network_watch(container, err);
     pid_t leader = status == 0 ? oci_groups_leader(groups) : 0;
     if (leader > 0 && !container->runtime->is_kernel)
         status = oci_shares_limit(leader, err);
