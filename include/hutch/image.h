@@ -123,6 +123,9 @@ struct hutch_image_build {
     const char *reference;  /* the name it gets */
     const char *const *build_args; /* NULL-terminated "KEY=VALUE"; may be NULL */
     bool no_cache;
+    /* Which sandboxes are to run it; NULL: "native". The engine of "docker" builds it by itself and
+     * keeps it; otherwise buildah does, for hutch's own store. */
+    const char *backend;
 };
 HUTCH_API HUTCH_MUST_CHECK int hutch_image_build(const struct hutch_image_build *build,
                                                  const struct hutch_image_options *options,

@@ -29,8 +29,16 @@ struct hutch_named_options {
     }
 
 /* Reads the sandbox of this name into a spec. The image of its Dockerfile is built when it is not
- * there yet or a file of the directory has changed since, and becomes the spec's "image". */
+ * there yet or a file of the directory has changed since, and becomes the spec's "image". It is
+ * built for the spec's backend: who lays more fields over the spec, which may name another, says
+ * no_build here and calls hutch_named_build() afterwards. */
 HUTCH_API HUTCH_MUST_CHECK int hutch_named_apply(struct hutch_spec *spec, const char *name,
+                                                 const struct hutch_named_options *options,
+                                                 struct hutch_error *err);
+
+/* What hutch_named_apply() has left to be built, for the backend that the spec has now. A spec that
+ * has got another image meanwhile needs none. */
+HUTCH_API HUTCH_MUST_CHECK int hutch_named_build(struct hutch_spec *spec, const char *name,
                                                  const struct hutch_named_options *options,
                                                  struct hutch_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every engine offers. Every slot is filled; what an engine cannot enforce is missing from its
- * set, and core refuses a spec that asks for it. */
+/* What every engine offers. Every slot is filled, but that for images of its own; what an engine
+ * cannot enforce is missing from its set, and core refuses a spec that asks for it. */
 #ifndef HUTCH_BACKEND_BACKEND_H
 #define HUTCH_BACKEND_BACKEND_H
 
@@ -8,6 +8,7 @@
 #include "core/result.h"
 #include "hutch/host.h"
 #include "hutch/run.h"
+#include "image/build.h"
 #include "image/use.h"
 
 /* What an engine found out about this host for one spec. */
@@ -33,6 +34,10 @@ struct hutch_backend_ops {
                struct hutch_error *err);
     int (*doctor)(hutch_check_fn on_check, void *userdata, struct hutch_error *err);
     int (*gc)(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err);
+    /* With images of its own: makes one of a Dockerfile, under its name, unless it is a named
+     * sandbox's and there. The request has all of its texts. NULL: buildah makes it, for hutch's
+     * store. */
+    int (*build)(const struct build_request *request, struct hutch_error *err);
 };
 
 /* All backends, NULL-terminated. */

@@ -18,6 +18,7 @@ struct build_request {
     const char *reference;
     const char *dockerfile;
     const char *platform;
+    const char *backend;
     struct cli_list build_args;
     bool no_cache;
     bool quiet;
@@ -49,6 +50,11 @@ static const struct cli_option build_options[] = {
      BUILD_FLAG(0, CLI_OPTION_TEXT, platform),
      .metavar = "OS/ARCH",
      .help = "Build on the base images of another platform."},
+    {.name = "backend",
+     BUILD_FLAG(0, CLI_OPTION_TEXT, backend),
+     .metavar = "NAME",
+     .help = "What is to run it. The engine of docker builds it and keeps it; for native and oci "
+             "buildah builds it, and hutch's store keeps it."},
     {.name = "no-cache",
      BUILD_FLAG(0, CLI_OPTION_BOOL, no_cache),
      .help = "Do every step again, on base images as they are now."},
@@ -79,6 +85,7 @@ static int build(const struct build_request *request, const char *directory,
         .reference = request->reference,
         .build_args = request->build_args.items,
         .no_cache = request->no_cache,
+        .backend = request->backend,
     };
     if (!request->reference && !strcmp(directory, "-"))
         return cli_fail(err, HUTCH_E_INVALID,
@@ -107,17 +114,21 @@ static int cmd_image_build(const struct cli_verb *verb, int argc, char **argv)
 
 const struct cli_verb cli_image_build = {
     .name = "image build",
-    .summary = "Build an image from a Dockerfile, with buildah",
+    .summary = "Build an image from a Dockerfile, with buildah or a Docker engine",
     .usage = "[FLAG]... DIR|-",
     .details =
         "The log goes to standard error, the image's name to standard output. Steps that\n"
         "were done before are taken from the cache, which 'hutch image prune' empties.\n"
         "A base image that 'hutch image ls' shows is that one; others are fetched.\n"
         "'-' is an archive of the directory on standard input; FILE is then in the archive.\n"
+        "With --backend docker the cache is the engine's, and so is the image: what the\n"
+        "engine lacks of the base images is given to it, or fetched by it.\n"
         "\n"
         "Examples\n"
         "  hutch image build -t app:1 .\n"
-        "  hutch image build --build-arg BASE=debian:12 sandboxes/shell\n",
+        "  hutch image build --build-arg BASE=debian:12 sandboxes/shell\n"
+        "  hutch image build --backend docker -t app:1 . && hutch run --backend docker --image "
+        "app:1\n",
     .options = build_options,
     .option_count = CLI_COUNT(build_options),
     .run = cmd_image_build,

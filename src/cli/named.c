@@ -37,12 +37,25 @@ void cli_show_build(void *userdata, const struct hutch_image_progress *progress)
     }
 }
 
-int cli_named_apply(const struct cli_named *named, struct hutch_spec *spec, struct hutch_error *err)
+static struct hutch_named_options options_of(const struct cli_named *named)
 {
     struct hutch_named_options options = HUTCH_NAMED_OPTIONS_INIT;
     options.directories = named->directories.items;
     options.build_args = named->build_args.items;
     options.on_progress = cli_show_build;
     options.no_build = named->no_build;
+    return options;
+}
+
+int cli_named_apply(const struct cli_named *named, struct hutch_spec *spec, struct hutch_error *err)
+{
+    struct hutch_named_options options = options_of(named);
+    options.no_build = true;
     return hutch_named_apply(spec, named->name, &options, err);
+}
+
+int cli_named_build(const struct cli_named *named, struct hutch_spec *spec, struct hutch_error *err)
+{
+    struct hutch_named_options options = options_of(named);
+    return hutch_named_build(spec, named->name, &options, err);
 }

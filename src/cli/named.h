@@ -44,8 +44,11 @@ void cli_named_done(struct cli_named *named);
 
 /* Flags that say nothing without --sandbox, or against it, are refused. */
 int cli_named_check(const struct cli_named *named, struct hutch_error *err);
-/* Reads it into the spec; a build's log goes to standard error. */
+/* Reads it into the spec. */
 int cli_named_apply(const struct cli_named *named, struct hutch_spec *spec,
+                    struct hutch_error *err);
+/* Builds its image, for the backend that the whole spec names; the log goes to standard error. */
+int cli_named_build(const struct cli_named *named, struct hutch_spec *spec,
                     struct hutch_error *err);
 
 /* Shows the log of a build on standard error as it comes. */

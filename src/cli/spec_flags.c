@@ -84,6 +84,8 @@ int cli_spec_build(const struct cli_options *options, int argc, char **argv,
         failed = cli_spec_read(spec, sources->path, err);
     if (!failed)
         failed = apply_fields(options, argc, argv, spec, err);
+    if (!failed && sources->named.name)
+        failed = cli_named_build(&sources->named, spec, err);
     while (command[words])
         words++;
     if (!failed && words)

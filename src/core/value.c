@@ -26,7 +26,7 @@ void hutch_value_done(struct hutch_value *value)
 
 const struct hutch_value *hutch_value_get(const struct hutch_value *value, const char *key)
 {
-    if (value->type != HUTCH_VALUE_OBJECT)
+    if (!value || value->type != HUTCH_VALUE_OBJECT)
         return NULL;
     for (size_t i = 0; i < value->list.count; i++)
         if (!strcmp(value->list.items[i].key, key))

@@ -48,7 +48,7 @@ struct hutch_value {
 
 void hutch_value_done(struct hutch_value *value);
 
-/* The member of an object, NULL when there is none or the value is no object. Borrowed. */
+/* The member of an object, NULL when there is none or the value is NULL or no object. Borrowed. */
 const struct hutch_value *hutch_value_get(const struct hutch_value *value, const char *key);
 /* The text of a string, NULL when the value is NULL or no string. Borrowed. */
 const char *hutch_value_text(const struct hutch_value *value);

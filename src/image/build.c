@@ -11,12 +11,10 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-#define DOCKERFILE_MAX_BYTES (1u << 20)
-
 /* ---- before ---- */
 
-static int dockerfile_path(const struct build_request *request, char **ret_path,
-                           struct hutch_error *err)
+int build_dockerfile_path(const struct build_request *request, char **ret_path,
+                          struct hutch_error *err)
 {
     int length = request->dockerfile ? asprintf(ret_path, "%s", request->dockerfile)
                                      : asprintf(ret_path, "%s/Dockerfile", request->directory);
@@ -26,7 +24,7 @@ static int dockerfile_path(const struct build_request *request, char **ret_path,
     return hutch_fail_nomem(err);
 }
 
-int build_check(const struct build_request *request, char **ret_buildah, struct hutch_error *err)
+int build_check(const struct build_request *request, struct hutch_error *err)
 {
     hutch_autofree char *path = NULL;
     struct stat info;
@@ -36,7 +34,7 @@ int build_check(const struct build_request *request, char **ret_buildah, struct 
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "'%.200s' is no directory; give the one that holds the Dockerfile",
                           request->directory);
-    int r = dockerfile_path(request, &path, err);
+    int r = build_dockerfile_path(request, &path, err);
     if (!path)
         return r;
     if (stat(path, &info) < 0)
@@ -45,7 +43,7 @@ int build_check(const struct build_request *request, char **ret_buildah, struct 
                                             "there is no '%.300s'; write one, or name another "
                                             "with -f FILE",
                                             path);
-    return build_process_find("buildah", ret_buildah, err);
+    return 0;
 }
 
 /* ---- what it says ---- */
@@ -64,19 +62,12 @@ static int fail_build(const struct build *build, struct hutch_error *err)
     hutch_autofree char *path = NULL;
     hutch_autofree char *text = NULL;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    unsigned line = 0;
-    int r = dockerfile_path(build->request, &path, err);
+    int r = build_dockerfile_path(build->request, &path, err);
     if (r < 0)
         return r;
-    if (!build->step.stage)
-        return hutch_fail(err, HUTCH_E_INVALID, 0, "%.160s: %.300s", path, build_cause(build));
-    if (hutch_read_file(path, DOCKERFILE_MAX_BYTES, &text, NULL, &ignored) == 0)
-        line = build_step_line(&build->step, text);
-    if (!line)
-        return hutch_fail(err, HUTCH_E_INVALID, 0, "%.160s: step %u, '%.100s': %.200s", path,
-                          build->step.number, build->step.text, build_cause(build));
-    return hutch_fail(err, HUTCH_E_INVALID, 0, "%.160s:%u: '%.100s': %.200s", path, line,
-                      build->step.text, build_cause(build));
+    if (build->step.stage)
+        (void)!hutch_read_file(path, BUILD_DOCKERFILE_MAX_BYTES, &text, NULL, &ignored);
+    return build_step_fail(&build->step, path, text, build_cause(build), err);
 }
 
 /* ---- its calls ---- */
@@ -107,9 +98,9 @@ static int give_bases(struct build *build, struct hutch_error *err)
     hutch_autofree char *text = NULL;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     struct stat info;
-    int r = dockerfile_path(build->request, &path, err);
+    int r = build_dockerfile_path(build->request, &path, err);
     if (r < 0 || !path || stat(path, &info) < 0 || !S_ISREG(info.st_mode) ||
-        hutch_read_file(path, DOCKERFILE_MAX_BYTES, &text, NULL, &ignored) < 0)
+        hutch_read_file(path, BUILD_DOCKERFILE_MAX_BYTES, &text, NULL, &ignored) < 0)
         return r;
     return build_give_bases(build, text, err);
 }
@@ -143,7 +134,7 @@ static int run_build(struct build *build, struct hutch_error *err)
     hutch_cleanup(build_words_done) struct build_words words = {0};
     hutch_autofree char *dockerfile = NULL;
     int status = 0;
-    int r = dockerfile_path(build->request, &dockerfile, err);
+    int r = build_dockerfile_path(build->request, &dockerfile, err);
     if (r < 0)
         return r;
     build_words_begin(build, &words);
@@ -167,9 +158,9 @@ static int run_push(struct build *build, struct hutch_error *err)
     build_words_add(&words, "push");
     build_words_add(&words, "--quiet");
     build_words_add(&words, "%s", id);
-    /* of the two, only the first compresses layers */
-    build_words_add(&words, "%s:%s/out/image",
-                    build->request->for_registry ? "oci" : "docker-archive", build->place->path);
+    /* of the two, only the second compresses layers */
+    build_words_add(&words, "%s:%s/out/image", build->request->is_named ? "docker-archive" : "oci",
+                    build->place->path);
     int r = build_call(build, &words, build_hear_quietly, &status, err);
     if (r >= 0 && status)
         return hutch_fail(err, HUTCH_E_SYSTEM, 0, "take the built image out of buildah: %.300s",

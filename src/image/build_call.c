@@ -94,15 +94,7 @@ void build_hear_quietly(void *context, const char *line)
     build_hear_problem(context, line);
 }
 
-/* buildah repeats the step, which is told already, before the cause. */
 const char *build_cause(const struct build *build)
 {
-    static const char before[] = "building at STEP \"";
-    const char *problem = build->problem;
-    if (!*problem)
-        return "buildah says no more";
-    if (strncmp(problem, before, sizeof(before) - 1) != 0)
-        return problem;
-    const char *cause = strstr(problem + sizeof(before) - 1, "\": ");
-    return cause ? cause + 3 : problem;
+    return *build->problem ? build_step_cause(build->problem) : "buildah says no more";
 }

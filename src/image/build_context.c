@@ -88,6 +88,22 @@ static int find_dockerfile(int dir, const char *name, struct hutch_error *err)
                       name);
 }
 
+/* Nor may what says which files are left out: who builds follows a link there, and tells lines that
+ * make no sense. */
+static int check_ignores(int dir, const char *dockerfile, struct hutch_error *err)
+{
+    static const char *const suffixes[] = {".dockerignore", ".containerignore"};
+    char path[DOCKERFILE_NAME_BYTES + 32];
+    struct stat info;
+    for (size_t i = 0; i < 2 * HUTCH_COUNT(suffixes); i++) {
+        (void)snprintf(path, sizeof(path), "%s%s", i % 2 ? dockerfile : "", suffixes[i / 2]);
+        if (fstatat(dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode))
+            return hutch_fail(err, HUTCH_E_INVALID, 0,
+                              "'%.200s' of the archive is a link; put the file itself there", path);
+    }
+    return 0;
+}
+
 int build_context_unpack(const struct build_place *place, int fd, const char *dockerfile,
                          struct build_context *ret_context, struct hutch_error *err)
 {
@@ -101,6 +117,8 @@ int build_context_unpack(const struct build_place *place, int fd, const char *do
     int r = expand_into(dir, fd, err);
     if (r >= 0)
         r = find_dockerfile(dir, name, err);
+    if (r >= 0)
+        r = check_ignores(dir, name, err);
     if (r < 0)
         return r;
     (void)snprintf(ret_context->directory, sizeof(ret_context->directory), "%s/" CONTEXT_NAME,

@@ -18,8 +18,6 @@
 
 #include "util/own.h"
 
-#define LINE_MAX_BYTES 8192
-
 int build_process_find(const char *name, char **ret_path, struct hutch_error *err)
 {
     const char *at = getenv("PATH");
@@ -109,38 +107,9 @@ static pid_t start_child(const struct start *start)
 
 /* ---- the caller ---- */
 
-struct lines {
-    const struct build_process *process;
-    char text[LINE_MAX_BYTES];
-    size_t length;
-};
-
-static void end_line(struct lines *lines)
-{
-    if (lines->length && lines->process->on_line) {
-        lines->text[lines->length] = '\0';
-        lines->process->on_line(lines->process->context, lines->text);
-    }
-    lines->length = 0;
-}
-
-/* A carriage return ends a line too: what a progress bar draws over itself are so many lines. */
-static void take_bytes(struct lines *lines, const char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (bytes[i] == '\n' || bytes[i] == '\r') {
-            end_line(lines);
-            continue;
-        }
-        if (lines->length == sizeof(lines->text) - 1)
-            end_line(lines);
-        lines->text[lines->length++] = bytes[i];
-    }
-}
-
 static int read_lines(const struct build_process *process, int fd, struct hutch_error *err)
 {
-    struct lines lines = {.process = process};
+    struct build_lines lines = {.on_line = process->on_line, .context = process->context};
     char bytes[16384];
     for (;;) {
         ssize_t got = read(fd, bytes, sizeof(bytes));
@@ -150,9 +119,9 @@ static int read_lines(const struct build_process *process, int fd, struct hutch_
             return hutch_fail_errno(err, errno, "read what '%s' says", process->program);
         if (got == 0)
             break;
-        take_bytes(&lines, bytes, (size_t)got);
+        build_lines_take(&lines, bytes, (size_t)got);
     }
-    end_line(&lines);
+    build_lines_end(&lines);
     return 0;
 }
 

@@ -8,17 +8,15 @@
 #ifndef HUTCH_IMAGE_BUILD_PROCESS_H
 #define HUTCH_IMAGE_BUILD_PROCESS_H
 
+#include "image/build_lines.h"
 #include "util/error.h"
-
-/* One line of what it says, standard output and standard error in their order, without its end. A
- * line that is too long comes in pieces. */
-typedef void build_line_fn(void *context, const char *line);
 
 struct build_process {
     const char *program; /* an absolute path */
     char *const *argv;   /* NULL-terminated */
     char *const *envp;
-    build_line_fn *on_line; /* NULL: nobody listens */
+    build_line_fn *on_line; /* what it says on both of its streams, in their order; NULL: nobody
+                               listens */
     void *context;
 };
 

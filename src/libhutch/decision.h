@@ -64,6 +64,11 @@ HUTCH_MUST_CHECK int decision_pull(const struct decision *decision, const char *
 HUTCH_MUST_CHECK int decision_known_image(const struct decision *decision, const char *reference,
                                           const char *digest, struct hutch_error *err);
 
+/* decision_backend.c: the one that a sandbox of this spec will have, which a policy may choose, for
+ * what has to be there before. HUTCH_E_PERMISSION: the policy allows none that was asked for. */
+HUTCH_MUST_CHECK int decision_backend(const struct hutch_spec *spec, const char **ret_backend,
+                                      struct hutch_error *err);
+
 /* decision_paths.c: the paths on the host, resolved. */
 HUTCH_MUST_CHECK int decision_paths(struct hutch_spec_over *over, struct hutch_error *err);
 

@@ -10,6 +10,7 @@
 
 #include "core/spec.h"
 #include "image/folder.h"
+#include "libhutch/decision.h"
 #include "libhutch/image_build.h"
 #include "libhutch/named_path.h"
 #include "libhutch/scratch.h"
@@ -157,7 +158,11 @@ static void remove_older(const struct named_image *image)
     hutch_strlist_done(&older.references);
 }
 
-static int build_image_of(const char *sandbox, const struct named_image *image,
+/* For the backend that the sandbox will have. Where a policy refuses that, nothing is built: what
+ * is to use the image is refused, and that is on record. What hutch's store has is not built by an
+ * engine either, for a run gives it to the engine. */
+static int build_image_of(const struct hutch_spec *spec, const char *sandbox,
+                          const struct named_image *image,
                           const struct hutch_named_options *options, struct hutch_error *err)
 {
     struct hutch_image_options progress = HUTCH_IMAGE_OPTIONS_INIT;
@@ -165,9 +170,15 @@ static int build_image_of(const char *sandbox, const struct named_image *image,
                                       .directory = sandbox,
                                       .reference = image->reference,
                                       .build_args = options->build_args};
+    if (image_is_there(image->reference))
+        return 0;
+    int r = decision_backend(spec, &build.backend, err);
+    if (r == -HUTCH_E_PERMISSION)
+        return 0;
     progress.on_progress = options->on_progress;
     progress.userdata = options->userdata;
-    int r = image_build_missing(&build, &progress, err);
+    if (r >= 0)
+        r = image_build_missing(&build, &progress, err);
     if (r >= 0)
         remove_older(image);
     return r;
@@ -185,8 +196,8 @@ static int apply_image(struct hutch_spec *spec, const char *name, const char *sa
                               "'%s': leave one of them out",
                               sandbox, roots[i]);
     int r = name_image(name, sandbox, options->build_args, &image, err);
-    if (r >= 0 && !options->no_build && !image_is_there(image.reference))
-        r = build_image_of(sandbox, &image, options, err);
+    if (r >= 0 && !options->no_build)
+        r = build_image_of(spec, sandbox, &image, options, err);
     return r < 0 ? r : hutch_spec_set(spec, "image", image.reference, err);
 }
 
@@ -211,6 +222,29 @@ int hutch_named_apply(struct hutch_spec *spec, const char *name,
                           "the sandbox '%s' has no Dockerfile that would take build arguments",
                           name);
     return 0;
+}
+
+int hutch_named_build(struct hutch_spec *spec, const char *name,
+                      const struct hutch_named_options *given, struct hutch_error *err)
+{
+    struct hutch_named_options options = HUTCH_NAMED_OPTIONS_INIT;
+    hutch_autofree char *sandbox = NULL;
+    struct named_image image;
+    OR_SCRATCH(err);
+    int r = take_options(given, &options, err);
+    if (r >= 0)
+        r = find_named(&options, name, &sandbox, err);
+    if (!sandbox || !named_has(sandbox, "Dockerfile") || options.no_build)
+        return r;
+    r = name_image(name, sandbox, options.build_args, &image, err);
+    if (r < 0 || !spec->image)
+        return r;
+    size_t length = strlen(image.repository);
+    if (strncmp(spec->image, image.repository, length) != 0 || spec->image[length] != ':')
+        return 0;
+    r = build_image_of(spec, sandbox, &image, &options, err);
+    /* a file of it may have changed since it was read */
+    return r < 0 ? r : hutch_spec_set(spec, "image", image.reference, err);
 }
 
 /* ---- listing ---- */

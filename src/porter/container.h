@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "hutch/host.h"
+#include "image/build.h"
 #include "porter/order.h"
 
 struct container; /* the engine's own */
@@ -68,6 +69,8 @@ struct container_ops {
     int (*remove)(const char *id, struct hutch_error *err);
     int (*sweep)(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_error *err);
     int (*doctor)(hutch_check_fn on_check, void *userdata, struct hutch_error *err);
+    /* An image of a Dockerfile. NULL: its images are those of hutch's store. */
+    int (*build)(const struct build_request *request, struct hutch_error *err);
 };
 
 extern const struct container_ops docker_container_ops;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/container/build.h"
 #include "porter/engines.h"
 #include "porter/keep.h"
 #include "porter/porter.h"
@@ -68,14 +69,21 @@ static int doctor(const struct container_ops *ops, const char *word, struct hutc
     return ops->doctor(say_check, NULL, err);
 }
 
+static int build(const struct container_ops *ops, const char *word, struct hutch_error *err)
+{
+    (void)word;
+    if (!ops->build)
+        return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0, "backend '%s' has no images of its own",
+                          ops->backend);
+    return container_build_serve(PORTER_SOCKET_FD, ops->build, err);
+}
+
 static const struct {
     const char *name;
     int (*run)(const struct container_ops *ops, const char *word, struct hutch_error *err);
 } verbs[] = {
-    {PORTER_VERB_PROBE, probe},
-    {PORTER_VERB_REMOVE, remove_one},
-    {PORTER_VERB_SWEEP, sweep},
-    {PORTER_VERB_DOCTOR, doctor},
+    {PORTER_VERB_PROBE, probe},   {PORTER_VERB_REMOVE, remove_one}, {PORTER_VERB_SWEEP, sweep},
+    {PORTER_VERB_DOCTOR, doctor}, {PORTER_VERB_BUILD, build},
 };
 
 bool porter_is_called(int argc, char *const *argv)

@@ -26,10 +26,11 @@
 #define PORTER_SOCKET_FD 3  /* SOCK_SEQPACKET: init/protocol.h and the reports below */
 #define PORTER_CONTROL_FD 4 /* SOCK_SEQPACKET: questions, each with its answer */
 
-/* Started as "hutch-porter VERB BACKEND [WORD]". Verbs other than keep exit with 0, or write one
- * sentence to standard error and exit with hutch_code_exit_status(). */
+/* Started as "hutch-porter VERB BACKEND [WORD]". Verbs other than keep and build exit with 0, or
+ * write one sentence to standard error and exit with hutch_code_exit_status(). */
 #define PORTER_VERB_KEEP "keep"   /* a container for a keeper, see below */
 #define PORTER_VERB_YAML "yaml"   /* YAML on standard input, JSON on standard output; no BACKEND */
+#define PORTER_VERB_BUILD "build" /* an image, see backend/container/build.h */
 #define PORTER_VERB_PROBE "probe" /* writes a struct porter_probe to standard output */
 #define PORTER_VERB_REMOVE                                                 \
     "remove" /* ID: the container of a sandbox that is to be gone; none is \

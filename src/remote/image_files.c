@@ -96,6 +96,7 @@ int hutch_image_build(const struct hutch_image_build *build,
     char *target = remote_path_add(remote_path("/api/images/build"), "reference", build->reference);
     target = remote_path_add(target, "dockerfile", build->dockerfile);
     target = remote_path_add(target, "no_cache", build->no_cache ? "1" : NULL);
+    target = remote_path_add(target, "backend", build->backend);
     struct remote_call call = REMOTE_CALL(remote_path_add(target, "platform", options->platform),
                                           .accept = "application/x-ndjson",
                                           .on_data = remote_lines_feed, .userdata = &lines);

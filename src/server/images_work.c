@@ -179,6 +179,7 @@ void images_build(struct api_call *call)
     add_flag(&work, "--tag", work.reference);
     add_flag(&work, "--file", api_query(call, "dockerfile"));
     add_flag(&work, "--platform", api_query(call, "platform"));
+    add_flag(&work, "--backend", api_query(call, "backend"));
     if (api_query_flag(call, "no_cache"))
         add_word(&work, "--no-cache");
     add_word(&work, "--");

@@ -179,10 +179,19 @@ static int read_fields(struct hutch_spec *spec, const json_t *body, const struct
     return status;
 }
 
+/* Its image is built when everything is read: the body may name another backend. */
 static int apply_template(struct hutch_spec *spec, const json_t *body, struct hutch_error *err)
 {
     const char *name = json_string_value(json_object_get(body, "template"));
-    return name ? hutch_named_apply(spec, name, NULL, err) : 0;
+    struct hutch_named_options options = HUTCH_NAMED_OPTIONS_INIT;
+    options.no_build = true;
+    return name ? hutch_named_apply(spec, name, &options, err) : 0;
+}
+
+static int build_template(struct hutch_spec *spec, const json_t *body, struct hutch_error *err)
+{
+    const char *name = json_string_value(json_object_get(body, "template"));
+    return name ? hutch_named_build(spec, name, NULL, err) : 0;
 }
 
 static int fill(const struct api_call *call, const json_t *body, const struct api_field *fields,
@@ -192,7 +201,9 @@ static int fill(const struct api_call *call, const json_t *body, const struct ap
         apply_template(spec, body, err) < 0 || read_fields(spec, body, fields, err) < 0)
         return -(int)err->code;
     hutch_spec_use_policy(spec, api_server(call)->policy, api_who(call)->tenant);
-    return set_known_limits(spec, body, err);
+    if (set_known_limits(spec, body, err) < 0)
+        return -(int)err->code;
+    return build_template(spec, body, err);
 }
 
 int request_spec(const struct api_call *call, const json_t *body, const struct api_field *fields,

@@ -234,6 +234,8 @@ static const struct api_field build_query[] = {
     {"reference", API_TEXT, true, "The name it gets.", 0},
     {"dockerfile", API_TEXT, false, "Its path in the archive; without it, Dockerfile.", 0},
     {"no_cache", API_BOOLEAN, false, "Do every step again.", 0},
+    {"backend", API_TEXT, false,
+     "docker: its engine builds and keeps it; otherwise it is hutch's own store that gets it.", 0},
     PLATFORM_ROW,
     STREAM_ROW,
     {0},

@@ -18,6 +18,15 @@ int hutch_named_apply(struct hutch_spec *spec, const char *name,
     return fail_small(err);
 }
 
+int hutch_named_build(struct hutch_spec *spec, const char *name,
+                      const struct hutch_named_options *options, struct hutch_error *err)
+{
+    (void)spec;
+    (void)name;
+    (void)options;
+    return fail_small(err);
+}
+
 int hutch_named_list(const struct hutch_named_options *options, hutch_named_fn on_named,
                      void *userdata, struct hutch_error *err)
 {

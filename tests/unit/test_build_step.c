@@ -32,7 +32,13 @@ static void announcements_are_told_from_other_lines(void **state)
     for (size_t i = 0; i < HUTCH_COUNT(others); i++)
         assert_false(build_step_hear(&step, others[i]));
     assert_int_equal(step.stage, 0);
+    assert_false(build_step_hear(&step, "Step 1/2 RUN a"));
+    assert_false(build_step_hear(&step, "Step 3/2 : RUN a"));
+    assert_true(build_step_hear(&step, "Step 2/3 : RUN make"));
+    assert_true(step.counts_all && step.stage && step.number == 2);
+    assert_string_equal(step.text, "RUN make");
     assert_true(build_step_hear(&step, "STEP 3/12: RUN make all"));
+    assert_false(step.counts_all);
     assert_int_equal(step.stage, 1);
     assert_int_equal(step.number, 3);
     assert_string_equal(step.text, "RUN make all");
@@ -65,6 +71,9 @@ static void lines_are_found_between_comments_and_continuations(void **state)
     assert_int_equal(line_of("STEP 2/4: RUN a &&     b", text), 5);
     assert_int_equal(line_of("STEP 3/4: COPY x y", text), 9);
     assert_int_equal(line_of("STEP 4/4: CMD [\"a\"]", text), 10);
+    assert_int_equal(line_of("Step 1/5 : ARG BASE", text), 2);
+    assert_int_equal(line_of("Step 2/5 : FROM base", text), 3);
+    assert_int_equal(line_of("Step 5/5 : CMD [\"a\"]", text), 10);
 }
 
 static void stages_count_their_own_steps(void **state)
@@ -74,6 +83,8 @@ static void stages_count_their_own_steps(void **state)
     assert_int_equal(line_of("[1/2] STEP 2/2: RUN one", text), 2);
     assert_int_equal(line_of("[2/2] STEP 1/3: FROM b", text), 3);
     assert_int_equal(line_of("[2/2] STEP 3/3: RUN three", text), 5);
+    assert_int_equal(line_of("Step 3/5 : FROM b", text), 3);
+    assert_int_equal(line_of("Step 5/5 : RUN three", text), 5);
 }
 
 static void what_does_not_fit_has_no_line(void **state)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/container/build.h"
 #include "backend/container/owner.h"
 #include "backend/container/porter.h"
 #include "backend/native/keeper.h"
@@ -131,6 +132,11 @@ static int oci_gc(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutc
     return gc("oci", dry_run, on_item, userdata, err);
 }
 
+static int docker_build(const struct build_request *request, struct hutch_error *err)
+{
+    return container_build("docker", request, err);
+}
+
 const struct hutch_backend_ops hutch_docker_backend = {
     .name = "docker",
     .doc = "containers of a Docker engine, or of another that speaks its API",
@@ -139,6 +145,7 @@ const struct hutch_backend_ops hutch_docker_backend = {
     .run = run,
     .doctor = docker_doctor,
     .gc = docker_gc,
+    .build = docker_build,
 };
 
 const struct hutch_backend_ops hutch_oci_backend = {

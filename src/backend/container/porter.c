@@ -89,6 +89,21 @@ int porter_start(struct keeper *keeper, const char *backend, int *ret_control,
     return keeper->pidfd < 0 ? hutch_fail_errno(err, errno, "watch the porter") : 0;
 }
 
+int porter_open(const char *verb, const char *backend, int *ret_socket, pid_t *ret_pid,
+                struct hutch_error *err)
+{
+    char *const argv[] = {PORTER_NAME, (char *)(uintptr_t)verb, (char *)(uintptr_t)backend, NULL};
+    hutch_autofd int ours = HUTCH_NO_FD;
+    hutch_autofd int theirs = HUTCH_NO_FD;
+    if (make_pair(&ours, &theirs, err) < 0)
+        return -(int)err->code;
+    const struct given given[] = {{PORTER_SOCKET_FD, theirs}};
+    if (spawn(argv, given, HUTCH_COUNT(given), ret_pid, err) < 0)
+        return -(int)err->code;
+    *ret_socket = HUTCH_TAKE_FD(ours);
+    return 0;
+}
+
 /* ---- verbs ----------------------------------------------------------------------------------- */
 
 struct verb {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/docker/build.h"
 #include "backend/docker/container.h"
 #include "util/json_out.h"
 #include "util/own.h"
@@ -118,4 +119,5 @@ const struct container_ops docker_container_ops = {
     .remove = remove_by_id,
     .sweep = docker_sweep,
     .doctor = docker_doctor,
+    .build = docker_build,
 };

@@ -150,10 +150,10 @@ static void set_request(struct exchange *exchange)
     (void)curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
     (void)curl_easy_setopt(easy, CURLOPT_XFERINFODATA, exchange);
-    if (request->source || request->sink) {
+    if (patience > 0 && (request->source || request->sink)) {
         (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, patience);
-    } else {
+    } else if (patience > 0) {
         (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT, patience);
     }
     if (request->source) {
@@ -177,20 +177,26 @@ static bool add_header(struct curl_slist **list, const char *line)
     return longer != NULL;
 }
 
+/* One whose value is not to stay in memory. */
+static bool add_secret(struct curl_slist **list, const char *name, const char *value)
+{
+    struct hutch_buf line = HUTCH_BUF(128u << 10);
+    hutch_buf_printf(&line, "%s: %s", name, value);
+    bool fine = !line.failed && add_header(list, line.data);
+    hutch_buf_wipe(&line);
+    return fine;
+}
+
 static bool add_headers(struct curl_slist **list, const struct docker_request *request)
 {
-    struct hutch_buf login = HUTCH_BUF(128u << 10);
     /* nobody waits for a "100 Continue" */
     bool fine = add_header(list, "Expect:") &&
                 add_header(list, request->source ? "Content-Type: application/x-tar"
                                                  : "Content-Type: application/json");
-    if (request->login) {
-        hutch_buf_printf(&login, "X-Registry-Auth: %s", request->login);
-        fine = fine && !login.failed && add_header(list, login.data);
-        if (login.data)
-            explicit_bzero(login.data, login.length);
-    }
-    hutch_buf_done(&login);
+    if (fine && request->login)
+        fine = add_secret(list, "X-Registry-Auth", request->login);
+    if (fine && request->logins)
+        fine = add_secret(list, "X-Registry-Config", request->logins);
     return fine;
 }
 
@@ -232,15 +238,16 @@ static int parse_answer(struct docker_answer *answer, const struct docker_reques
     if (!text || (*text != '{' && *text != '['))
         return 0;
     if (hutch_json_parse(text, answer->text.length, &answer->json, err) < 0)
-        return hutch_wrap(err, "the engine's answer to '%s %.80s': ", request->method,
-                          request->path);
+        /* a query may hold what is nobody's to read */
+        return hutch_wrap(err, "the engine's answer to '%s %.*s': ", request->method,
+                          (int)strcspn(request->path, "?"), request->path);
     return 0;
 }
 
 int docker_ask(struct docker_engine *engine, const struct docker_request *request,
                struct docker_answer *ret_answer, struct hutch_error *err)
 {
-    struct hutch_buf url = HUTCH_BUF(64u << 10);
+    struct hutch_buf url = HUTCH_BUF(1u << 20);
     struct curl_slist *headers = NULL;
     struct exchange exchange = {request, ret_answer, engine};
     bool fine = add_headers(&headers, request);
@@ -254,7 +261,7 @@ int docker_ask(struct docker_engine *engine, const struct docker_request *reques
     if (fine && !url.failed && curl_easy_setopt(engine->easy, CURLOPT_URL, url.data) == CURLE_OK)
         code = curl_easy_perform(engine->easy);
     curl_slist_free_all(headers);
-    hutch_buf_done(&url);
+    hutch_buf_wipe(&url);
     if (code != CURLE_OK)
         return docker_fail_transport(engine, engine->easy, code, engine->problem, err);
     (void)curl_easy_getinfo(engine->easy, CURLINFO_RESPONSE_CODE, &ret_answer->status);

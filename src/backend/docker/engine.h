@@ -38,13 +38,15 @@ typedef int docker_sink(void *context, const void *data, size_t length);
 
 struct docker_request {
     const char *method;
-    const char *path;  /* "/containers/json?all=1" */
-    const char *json;  /* its body; NULL: none, or the source's */
-    const char *login; /* for a registry, in the engine's form; NULL: none */
+    const char *path;   /* "/containers/json?all=1" */
+    const char *json;   /* its body; NULL: none, or the source's */
+    const char *login;  /* for a registry, in the engine's form; NULL: none */
+    const char *logins; /* for several of them */
     docker_source *source;
     docker_sink *sink; /* NULL: it is kept in the answer */
     void *context;     /* for both */
-    long patience_s;   /* for the whole of it, or with source or sink without a byte; 0: a minute */
+    long patience_s;   /* for the whole of it, or with source or sink without a byte; 0: a minute;
+                          negative: for ever */
 };
 
 struct docker_answer {

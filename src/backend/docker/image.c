@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/docker/image.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +44,20 @@ static int write_config(const struct hutch_value *json, char **ret_config, struc
     return hutch_buf_take(&text, ret_config, &length, err);
 }
 
+static void read_word(char word[32], const struct hutch_value *json, const char *key)
+{
+    const char *text = hutch_value_text(hutch_value_get(json, key));
+    (void)snprintf(word, 32, "%s", text ? text : "");
+}
+
 static int read_image(const struct hutch_value *json, struct docker_image *ret_image,
                       struct hutch_error *err)
 {
     const char *user = hutch_value_text(hutch_value_get(hutch_value_get(json, "Config"), "User"));
     struct docker_image image = {0};
+    read_word(image.platform.os, json, "Os");
+    read_word(image.platform.architecture, json, "Architecture");
+    read_word(image.platform.variant, json, "Variant");
     image.user = strdup(user ? user : "");
     if (!image.user)
         return hutch_fail_nomem(err);
@@ -76,6 +86,17 @@ static int look(struct docker_engine *engine, const char *name, struct docker_im
     return status;
 }
 
+int docker_image_look(struct docker_engine *engine, const char *name, struct platform *ret_platform,
+                      struct hutch_error *err)
+{
+    struct docker_image image = {0};
+    int status = look(engine, name, &image, err);
+    if (status == 0 && ret_platform)
+        *ret_platform = image.platform;
+    docker_image_done(&image);
+    return status;
+}
+
 static int fail_missing(const char *name, struct hutch_error *err)
 {
     return hutch_fail(err, HUTCH_E_NOT_FOUND, 0,
@@ -91,7 +112,7 @@ static int bring(struct docker_engine *engine, const struct hutch_spec *spec,
     int status = docker_image_load(engine, spec->image, err);
     if (status != -HUTCH_E_NOT_FOUND)
         return status;
-    return strcmp(spec->pull, "never") != 0 ? docker_image_pull(engine, spec->image, err)
+    return strcmp(spec->pull, "never") != 0 ? docker_image_pull(engine, spec->image, NULL, err)
                                             : fail_missing(spec->image, err);
 }
 
@@ -101,7 +122,7 @@ int docker_image_ready(struct docker_engine *engine, const struct hutch_spec *sp
     if (!spec->image)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "the backend docker has no root without an image; give one with --image");
-    if (!strcmp(spec->pull, "always") && docker_image_pull(engine, spec->image, err) < 0)
+    if (!strcmp(spec->pull, "always") && docker_image_pull(engine, spec->image, NULL, err) < 0)
         return -(int)err->code;
     int status = look(engine, spec->image, ret_image, err);
     if (status != -HUTCH_E_NOT_FOUND)

@@ -5,10 +5,12 @@
 
 #include "backend/docker/engine.h"
 #include "core/spec.h"
+#include "image/manifest.h"
 
 struct docker_image {
     char *user;   /* "", "name", "1000:1000" */
     char *config; /* its configuration, an OCI document */
+    struct platform platform;
 };
 
 /* Found in the engine; or brought there, from hutch's own store or by the engine itself, as the
@@ -19,8 +21,12 @@ void docker_image_done(struct docker_image *image);
 
 /* ---- between the files of this part ---- */
 
-/* image_pull.c: the engine fetches it, with the login that docker keeps for its registry. */
-int docker_image_pull(struct docker_engine *engine, const char *name,
+/* Does the engine have it? HUTCH_E_NOT_FOUND: it does not. ret_platform may be NULL. */
+int docker_image_look(struct docker_engine *engine, const char *name, struct platform *ret_platform,
+                      struct hutch_error *err) HUTCH_MUST_CHECK;
+/* image_pull.c: the engine fetches it, with the login that docker keeps for its registry. platform:
+ * NULL: the engine's own. */
+int docker_image_pull(struct docker_engine *engine, const char *name, const char *platform,
                       struct hutch_error *err) HUTCH_MUST_CHECK;
 /* image_load.c: from hutch's own store. HUTCH_E_NOT_FOUND when that does not have it. */
 int docker_image_load(struct docker_engine *engine, const char *name,

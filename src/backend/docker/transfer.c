@@ -18,8 +18,10 @@ enum { STALL_SECONDS = 120, TEXT_CEILING = 1 << 20 };
 struct transfer {
     const struct tar_pack_options *pack;
     const struct tar_unpack_options *unpack;
-    int text_fd; /* of the one file whose content is wanted */
-    int ends[2]; /* of the pipe: to read from, to write to */
+    int text_fd;       /* of the one file whose content is wanted */
+    int ends[2];       /* of the pipe: to read from, to write to */
+    docker_sink *sink; /* of the answer to what is packed; NULL: none */
+    void *sink_context;
     struct tar_failure failure;
     int status;
 };
@@ -62,6 +64,12 @@ static int write_pipe(void *context, const void *data, size_t length)
     return hutch_write_all(transfer->ends[1], data, length);
 }
 
+static int pass_on(void *context, const void *data, size_t length)
+{
+    const struct transfer *transfer = context;
+    return transfer->sink(transfer->sink_context, data, length);
+}
+
 static int fail_tar(const struct tar_failure *failure, struct hutch_error *err)
 {
     if (failure->os_errno)
@@ -85,19 +93,15 @@ static int settle(struct transfer *transfer, int status, const struct docker_ans
     return status;
 }
 
-static int run(struct docker_engine *engine, struct transfer *transfer, const char *path,
-               struct hutch_error *err)
+static int run(struct docker_engine *engine, struct transfer *transfer,
+               const struct docker_request *asked, struct hutch_error *err)
 {
     struct docker_answer answer = DOCKER_ANSWER_INIT;
+    struct docker_request request = *asked;
     pthread_t thread;
-    const struct docker_request request = {.method = transfer->pack ? "PUT" : "GET",
-                                           .path = path,
-                                           .source = transfer->pack ? read_pipe : NULL,
-                                           .sink = transfer->pack ? NULL : write_pipe,
-                                           .context = transfer,
-                                           .patience_s = STALL_SECONDS};
-    if (transfer->pack && docker_version_check_copy(&engine->version, err) < 0)
-        return -(int)err->code;
+    request.source = transfer->pack ? read_pipe : NULL;
+    request.sink = !transfer->pack ? write_pipe : transfer->sink ? pass_on : NULL;
+    request.context = transfer;
     if (pipe2(transfer->ends, O_CLOEXEC) < 0)
         return hutch_fail_errno(err, errno, "make a pipe");
     int cause = pthread_create(&thread, NULL, work, transfer);
@@ -113,33 +117,45 @@ static int run(struct docker_engine *engine, struct transfer *transfer, const ch
     return status;
 }
 
-static void write_path(char *path, size_t size, const char *container, const char *inside)
+static int run_archive(struct docker_engine *engine, struct transfer *transfer,
+                       const char *container, const char *inside, struct hutch_error *err)
 {
-    (void)snprintf(path, size, "/containers/%s/archive?path=%s", container, inside);
+    char path[256];
+    const struct docker_request request = {
+        .method = transfer->pack ? "PUT" : "GET", .path = path, .patience_s = STALL_SECONDS};
+    (void)snprintf(path, sizeof(path), "/containers/%s/archive?path=%s", container, inside);
+    if (transfer->pack && docker_version_check_copy(&engine->version, err) < 0)
+        return -(int)err->code;
+    return run(engine, transfer, &request, err);
+}
+
+int docker_send_tree(struct docker_engine *engine, const struct docker_request *request,
+                     const struct tar_pack_options *options, struct hutch_error *err)
+{
+    struct transfer transfer = {.pack = options,
+                                .text_fd = HUTCH_NO_FD,
+                                .sink = request->sink,
+                                .sink_context = request->context};
+    return run(engine, &transfer, request, err);
 }
 
 int docker_put_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_pack_options *options, struct hutch_error *err)
 {
-    char path[256];
     struct transfer transfer = {.pack = options, .text_fd = HUTCH_NO_FD};
-    write_path(path, sizeof(path), container, inside);
-    return run(engine, &transfer, path, err);
+    return run_archive(engine, &transfer, container, inside, err);
 }
 
 int docker_get_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_unpack_options *options, struct hutch_error *err)
 {
-    char path[256];
     struct transfer transfer = {.unpack = options, .text_fd = HUTCH_NO_FD};
-    write_path(path, sizeof(path), container, inside);
-    return run(engine, &transfer, path, err);
+    return run_archive(engine, &transfer, container, inside, err);
 }
 
 int docker_get_text(struct docker_engine *engine, const char *container, const char *inside,
                     char **ret_text, struct hutch_error *err)
 {
-    char path[256];
     char self[32];
     size_t length = 0;
     const struct tar_unpack_options options = {.max_bytes = TEXT_CEILING, .max_entries = 1};
@@ -147,8 +163,7 @@ int docker_get_text(struct docker_engine *engine, const char *container, const c
     struct transfer transfer = {.unpack = &options, .text_fd = file};
     if (file < 0)
         return hutch_fail_errno(err, errno, "make a file in memory");
-    write_path(path, sizeof(path), container, inside);
-    if (run(engine, &transfer, path, err) < 0)
+    if (run_archive(engine, &transfer, container, inside, err) < 0)
         return -(int)err->code;
     (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
     return hutch_read_file(self, TEXT_CEILING, ret_text, &length, err);

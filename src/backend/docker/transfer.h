@@ -12,6 +12,10 @@
 int docker_put_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_pack_options *options,
                     struct hutch_error *err) HUTCH_MUST_CHECK;
+/* As the body of any request, whose context is its sink's. */
+int docker_send_tree(struct docker_engine *engine, const struct docker_request *request,
+                     const struct tar_pack_options *options,
+                     struct hutch_error *err) HUTCH_MUST_CHECK;
 /* HUTCH_E_NOT_FOUND when there is no such path. */
 int docker_get_tree(struct docker_engine *engine, const char *container, const char *inside,
                     const struct tar_unpack_options *options,

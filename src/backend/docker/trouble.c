@@ -139,7 +139,7 @@ int docker_fail_transport(const struct docker_engine *engine, CURL *easy, CURLco
     case CURLE_OPERATION_TIMEDOUT:
         return fail_patience(endpoint, text, err);
     case CURLE_ABORTED_BY_CALLBACK:
-        return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0, "nobody waits for the container any more");
+        return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0, "nobody waits for the engine any more");
     default:
         return endpoint->certificate[0] && !engine->version.is_known
                    ? fail_unheard(endpoint, text, err)
