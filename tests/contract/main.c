@@ -61,6 +61,7 @@ static int run_groups(const char *only)
         if (only && strcmp(only, groups[i].name) != 0)
             continue;
         known++;
+        (void)!hutch_gc(false, NULL, NULL, NULL); /* a pool that the group before has made */
         failures +=
             _cmocka_run_group_tests(groups[i].name, groups[i].tests, groups[i].count, NULL, NULL);
     }
