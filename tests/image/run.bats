@@ -274,6 +274,15 @@ EOF
     layers_state | diff "$WORK/before" - >&2
 }
 
+@test "--read-only: nothing of an image is changed in any layer, by its own root neither, and its directory is still made" {
+    base_image closed 'config(workdir="/made/here")' >/dev/null
+    for user in 1000 0; do
+        plain --read-only --image closed -u "$user" -- sh -c 'pwd; rm -rf /dir /bin/ls; for d in / /etc /bin /made/here /run /dev /dev/pts; do (: >$d/x) 2>/dev/null && echo $d; done
+            : >/tmp/x && : >/workspace/x && : >/dev/shm/x && echo x >/dev/null && echo fine; ls -d /bin/ls'
+        same "as $user" "/made/here fine /bin/ls" "$(out)"
+    done
+}
+
 @test "an image is locked as long as a run uses it" {
     local record
     record=$HUTCH_HOME/lib/images/images/$(base_image | cut -d: -f2)
