@@ -49,10 +49,10 @@ static int run_groups(const char *only)
 #name, contract_##name, contract_##name##_count \
     }
     const struct group groups[] = {
-        GROUP(results),  GROUP(streams),      GROUP(surroundings), GROUP(posture),
-        GROUP(limits),   GROUP(errors),       GROUP(callers),      GROUP(terminals),
-        GROUP(life),     GROUP(exec),         GROUP(files),        GROUP(logs),
-        GROUP(sessions), GROUP(single_files), GROUP(sandboxes),    GROUP(read_only),
+        GROUP(results), GROUP(streams),   GROUP(surroundings), GROUP(posture),
+        GROUP(limits),  GROUP(errors),    GROUP(callers),      GROUP(terminals),
+        GROUP(life),    GROUP(read_only), GROUP(exec),         GROUP(files),
+        GROUP(logs),    GROUP(sessions),  GROUP(single_files), GROUP(sandboxes),
     };
 #undef GROUP
     int failures = 0;

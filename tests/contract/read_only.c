@@ -108,7 +108,8 @@ static void artifacts_come_out(void **state)
     free(text);
 }
 
-/* Also where it does not fit into memory. The last test: a pool that it makes stays mounted. */
+/* Also where it does not fit into memory. The last test, after which no group looks for what is
+ * left: a pool that it makes stays mounted. */
 static void a_large_layer_is_as_closed(void **state)
 {
     struct hutch_spec *spec = read_only_spec(WRITES);
