@@ -255,7 +255,7 @@ static void missing_promises_are_listed(void **state)
     (void)get(isolation, "backend", HUTCH_VALUE_NULL);
     hutch_value_done(&tree);
     hutch_result_set_missing(owned, (UINT32_C(1) << HUTCH_PROMISE_COUNT) - 1);
-    assert_string_equal(owned->result.missing[HUTCH_PROMISE_COUNT - 1], "egress");
+    assert_string_equal(owned->result.missing[HUTCH_PROMISE_COUNT - 1], "read_only");
     assert_null(owned->result.missing[HUTCH_PROMISE_COUNT]);
     hutch_result_free(&owned->result);
     hutch_result_free(NULL);
