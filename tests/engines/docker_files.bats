@@ -116,6 +116,17 @@ changed_as_it_should_be() { # OWNER
     same "volumes left" "" "$(docker_cli volume ls -q)"
 }
 
+@test "an image's own volume is refused beside a read-only root, unless something else is put there" {
+    printf 'FROM %s\nVOLUME ["/data/", "/tmp/inner"]\n' "$IMAGE" | docker_cli build -q -t volume:1 - >/dev/null
+    engine_run --read-only --image volume:1 -- true
+    fails_with "'/data'" "--tmpfs"
+    engine_run --read-only --image volume:1 --tmpfs /data -- sh -c 'echo x >/data/x && touch /etc/x 2>/dev/null || echo closed'
+    same "what it said" closed "$(cat "$WORK/out" "$WORK/said")"
+    engine_run --image volume:1 -- ls -d /data
+    same "what it said" /data "$(cat "$WORK/out" "$WORK/said")"
+    docker_cli rmi volume:1 >/dev/null
+}
+
 @test "a container for files that was left by somebody who was killed is in nobody's way" {
     local id
     hutch create --read-only --backend docker --image "$IMAGE" --allow-missing all --name box

@@ -473,6 +473,47 @@ static void beside_a_read_only_root_there_are_as_few_volumes_as_it_takes(void **
     hutch_spec_free(other);
 }
 
+static void an_image_brings_no_writable_volume_beside_a_read_only_root(void **state)
+{
+    static const struct {
+        const char *path;
+        bool fits, fits_podman, fits_copied; /* the last: hutch-init, and a read-only workspace */
+    } rows[] = {
+        {"/data", false, false, false},    {"/tmp/a", true, true, true},
+        {"/tmpfile", false, false, false}, {"/tmp/../etc", false, false, false},
+        {"/home", false, false, false},    {"/home/user/a", true, true, true},
+        {"/workspace", true, true, true},  {"/workspace/a", true, true, false},
+        {"/scratch", true, true, true},    {"/scratch/a", false, false, false},
+        {"/srv", true, true, true},        {"/srv/a", false, false, false},
+        {"/var/tmp", false, true, false},  {"/artifacts", false, false, false},
+        {"/.hutch", false, false, true},   {"/.hutch/init", true, true, false},
+        {"data", false, false, false},     {"", false, false, false},
+    };
+    struct hutch_spec *spec = spec_of((const char *const[]){
+        "read_only", "true", "tmpfs", "/scratch", "mounts", "/a:/srv:ro", NULL});
+    (void)state;
+    for (size_t i = 0; i < HUTCH_COUNT(rows); i++) {
+        struct hutch_error err = HUTCH_ERROR_INIT;
+        char *items[] = {(char *)rows[i].path};
+        const struct hutch_strlist volumes = {.items = items, .count = 1};
+        struct docker_plan plan = {
+            .spec = spec, .volumes = &volumes, .guest = "/lib/init", .in_memory = true};
+        assert_int_equal(docker_plan_check_volumes(&plan, &err) == 0, rows[i].fits);
+        plan.is_podman = true;
+        assert_int_equal(docker_plan_check_volumes(&plan, &err) == 0, rows[i].fits_podman);
+        plan.is_podman = false;
+        plan.guest[0] = '\0';
+        spec->workspace.path = (char *)"/w";
+        spec->workspace.mode = HUTCH_WORKSPACE_RO;
+        assert_int_equal(docker_plan_check_volumes(&plan, &err) == 0, rows[i].fits_copied);
+        spec->workspace.path = NULL;
+        spec->read_only = false;
+        assert_int_equal(docker_plan_check_volumes(&plan, &err), 0);
+        spec->read_only = true;
+    }
+    hutch_spec_free(spec);
+}
+
 static void a_filler_has_the_volumes_and_nothing_else(void **state)
 {
     struct porter_order order = {.id = "abc"};
@@ -554,6 +595,7 @@ int main(void)
         cmocka_unit_test(a_limit_that_is_given_up_later_is_refused),
         cmocka_unit_test(a_container_is_written_as_promised),
         cmocka_unit_test(beside_a_read_only_root_there_are_as_few_volumes_as_it_takes),
+        cmocka_unit_test(an_image_brings_no_writable_volume_beside_a_read_only_root),
         cmocka_unit_test(a_filler_has_the_volumes_and_nothing_else),
         cmocka_unit_test(root_is_refused_where_ids_are_not_mapped),
         cmocka_unit_test(users_are_the_askers_the_owners_the_images_or_a_thousand),

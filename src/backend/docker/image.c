@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/check.h"
 #include "core/json_value.h"
 #include "util/own.h"
 
@@ -14,6 +15,7 @@ void docker_image_done(struct docker_image *image)
 {
     free(image->user);
     free(image->config);
+    hutch_strlist_done(&image->volumes);
     *image = (struct docker_image){0};
 }
 
@@ -50,6 +52,23 @@ static void read_word(char word[32], const struct hutch_value *json, const char 
     (void)snprintf(word, 32, "%s", text ? text : "");
 }
 
+/* "/data" and "/data/" are one. */
+static int read_volumes(const struct hutch_value *json, struct hutch_strlist *volumes,
+                        struct hutch_error *err)
+{
+    const struct hutch_value *all = hutch_value_get(hutch_value_get(json, "Config"), "Volumes");
+    size_t count = all && all->type == HUTCH_VALUE_OBJECT ? all->list.count : 0;
+    for (size_t i = 0; i < count; i++) {
+        hutch_autofree char *path = strdup(all->list.items[i].key);
+        if (!path)
+            return hutch_fail_nomem(err);
+        hutch_path_trim(path);
+        if (!hutch_strlist_has(volumes, path) && hutch_strlist_add(volumes, path, err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
 static int read_image(const struct hutch_value *json, struct docker_image *ret_image,
                       struct hutch_error *err)
 {
@@ -61,7 +80,7 @@ static int read_image(const struct hutch_value *json, struct docker_image *ret_i
     image.user = strdup(user ? user : "");
     if (!image.user)
         return hutch_fail_nomem(err);
-    if (write_config(json, &image.config, err) < 0) {
+    if (write_config(json, &image.config, err) < 0 || read_volumes(json, &image.volumes, err) < 0) {
         docker_image_done(&image);
         return -(int)err->code;
     }

@@ -8,8 +8,9 @@
 #include "image/manifest.h"
 
 struct docker_image {
-    char *user;   /* "", "name", "1000:1000" */
-    char *config; /* its configuration, an OCI document */
+    char *user;                   /* "", "name", "1000:1000" */
+    char *config;                 /* its configuration, an OCI document */
+    struct hutch_strlist volumes; /* directories that every container of it has as volumes */
     struct platform platform;
 };
 

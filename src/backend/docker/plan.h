@@ -27,6 +27,7 @@ enum plan_way {
 struct docker_plan {
     const struct porter_order *order;
     const struct hutch_spec *spec;
+    const struct hutch_strlist *volumes; /* the image's; NULL: none */
     bool is_podman;
     bool sees_host; /* the engine has this host's files: they can be mounted */
     char user[512]; /* for the engine */
@@ -61,6 +62,9 @@ bool docker_plan_is_taken(const struct hutch_spec *spec, const char *target, boo
  * PLAN_VOLUMES; returns how many. */
 #define PLAN_VOLUMES 5
 size_t docker_plan_volumes(const struct docker_plan *plan, const char *ret_targets[PLAN_VOLUMES]);
+/* HUTCH_E_UNENFORCEABLE: the image has a volume that would be writable where the root is not. */
+int docker_plan_check_volumes(const struct docker_plan *plan,
+                              struct hutch_error *err) HUTCH_MUST_CHECK;
 
 /* body.c: the container as JSON. No variable and no word of a command is in it: whoever may look at
  * containers would read them. */

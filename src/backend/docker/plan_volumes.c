@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Beside a root that is read-only, what a command writes and what is copied in are in volumes, but
  * for what is in memory anyway. They have no names: the engine removes them with their container.
- */
+ *
+ * An image may name directories that are to be volumes, too, and an engine leaves those writable
+ * beside such a root; it makes none that is read-only and goes with its container. */
 #include "backend/docker/plan.h"
+
+#include <string.h>
+
 #include "core/check.h"
 #include "util/own.h"
 
@@ -47,4 +52,68 @@ bool docker_plan_is_taken(const struct hutch_spec *spec, const char *target, boo
             return true;
     }
     return false;
+}
+
+/* ---- volumes of the image ---- */
+
+/* Something else is mounted there, and an engine takes that instead. */
+static bool is_given(const struct docker_plan *plan, const char *path)
+{
+    const struct hutch_spec *spec = plan->spec;
+    const char *targets[PLAN_VOLUMES];
+    size_t count = docker_plan_volumes(plan, targets);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(targets[i], path))
+            return true;
+    for (size_t i = 0; i < spec->tmpfs.count; i++)
+        if (!strcmp(spec->tmpfs.items[i].target, path))
+            return true;
+    for (size_t i = 0; i < spec->mounts.count; i++)
+        if (!strcmp(spec->mounts.items[i].target, path))
+            return true;
+    return !strcmp(path, PLAN_WORKSPACE) || (plan->guest[0] && !strcmp(path, CONTAINER_GUEST_PATH));
+}
+
+/* Below a directory that is the command's own, and not covered by one of the spec's. */
+static bool is_open(const struct docker_plan *plan, const char *path)
+{
+    const struct hutch_spec *spec = plan->spec;
+    const struct {
+        const char *place;
+        bool is_own;
+    } rows[] = {
+        {"/tmp", true},
+        {PLAN_HOME, true},
+        {"/dev/shm", true},
+        {PLAN_WORKSPACE, !spec->workspace.path || spec->workspace.mode != HUTCH_WORKSPACE_RO},
+        {PLAN_ARTIFACTS, spec->artifacts != NULL}};
+    for (size_t i = 0; i < HUTCH_COUNT(rows); i++)
+        if (rows[i].is_own && hutch_path_is_within(path, rows[i].place) &&
+            !docker_plan_is_taken(spec, rows[i].place, false))
+            return true;
+    return false;
+}
+
+/* See body.c: what podman would open is closed without being asked. */
+static bool is_closed(const struct docker_plan *plan, const char *path)
+{
+    return plan->is_podman && (!strcmp(path, "/run") || !strcmp(path, "/var/tmp")) &&
+           !docker_plan_is_taken(plan->spec, path, true);
+}
+
+int docker_plan_check_volumes(const struct docker_plan *plan, struct hutch_error *err)
+{
+    size_t count = plan->spec->read_only && plan->volumes ? plan->volumes->count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *path = plan->volumes->items[i];
+        if (hutch_path_is_normal(path) &&
+            (is_given(plan, path) || is_open(plan, path) || is_closed(plan, path)))
+            continue;
+        return hutch_fail(err, HUTCH_E_UNENFORCEABLE, 0,
+                          "read_only: the image has a volume at '%.200s', which the engine would "
+                          "leave writable; put something else there with --tmpfs or --mount, or "
+                          "use backend 'native' or 'oci'",
+                          path);
+    }
+    return 0;
 }

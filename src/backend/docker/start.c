@@ -63,7 +63,7 @@ static int plan_all(struct docker_plan *plan, const struct docker_image *image, 
     const struct hutch_spec *spec = plan->spec;
     if (docker_plan_sources(plan, err) < 0 || plan_files(plan, sees_host, err) < 0 ||
         docker_plan_user(plan, image, maps_ids, err) < 0 || docker_plan_workspace(plan, err) < 0 ||
-        docker_plan_mounts(plan, err) < 0)
+        docker_plan_mounts(plan, err) < 0 || docker_plan_check_volumes(plan, err) < 0)
         return -(int)err->code;
     plan->in_memory =
         plan->order->one_shot && hutch_spec_disk_bytes(spec) <= spec->limits.memory_bytes;
@@ -117,6 +117,7 @@ static int make(struct container *container, struct docker_plan *plan,
                 const struct docker_image *image, struct hutch_error *err)
 {
     bool sees_host = docker_is_near(container->engine) && !has_selinux();
+    plan->volumes = &image->volumes;
     for (;;) {
         struct docker_answer answer = DOCKER_ANSWER_INIT;
         if (plan_all(plan, image, container->maps_ids, sees_host, err) < 0)
