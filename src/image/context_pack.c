@@ -55,11 +55,16 @@ static int read_ignore(struct context_pack *pack, int fd, const char *name, char
 {
     char path[32];
     struct stat info;
+    size_t length = 0;
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
         return hutch_fail(err, HUTCH_E_INVALID, 0, "'%s' of the build is no file", name);
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    int r = hutch_read_file(path, IGNORE_MAX_BYTES, ret_text, NULL, err);
-    return r < 0 ? r : ignore_parse(*ret_text, &pack->ignore, err);
+    int r = hutch_read_file(path, IGNORE_MAX_BYTES, ret_text, &length, err);
+    if (r < 0)
+        return r;
+    if (strlen(*ret_text) != length) /* what follows would be sent although it is not wanted */
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "there is a zero byte in it; write it as UTF-8");
+    return ignore_parse(*ret_text, &pack->ignore, err);
 }
 
 /* *ret_text: of the directory's own .dockerignore, where that is the one; NULL otherwise. */

@@ -44,9 +44,11 @@ void ignore_done(struct ignore *ignore)
 
 /* ---- reading a line ---- */
 
-/* "a//b/./c/../d/" is "a/b/d"; what leads out stays, and matches nothing. */
+/* "a//b/./c/../d/" is "a/b/d"; what leads out stays, and matches nothing. Nothing leads out of "/",
+ * which is the directory: "/../a" is "a". */
 static void clean(char *text)
 {
+    bool is_absolute = *text == '/';
     char *out = text, *first;
     const char *in = text + strspn(text, "/");
     first = out;
@@ -57,7 +59,7 @@ static void clean(char *text)
         const char *name = last ? last + 1 : first;
         if (is_up && out > first && !(out - name == 2 && !strncmp(name, "..", 2))) {
             out = last ? last : first;
-        } else if (!(length == 1 && *in == '.')) {
+        } else if (!(length == 1 && *in == '.') && !(is_up && is_absolute)) {
             if (out > first)
                 *out++ = '/';
             memmove(out, in, length);

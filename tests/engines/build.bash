@@ -195,6 +195,9 @@ failures_are_told() {
     printf '[\n' >"$WORK/app/.dockerignore"
     engine_build -t bad:1 "$WORK/app"
     build_fails_with .dockerignore "line 1"
+    printf 'a\0\nsecret\n' >"$WORK/app/.dockerignore"
+    engine_build -t bad:1 "$WORK/app"
+    build_fails_with .dockerignore "zero byte"
     not engine_has bad:1
     same "what is left of hutch" "" "$(find "$HUTCH_HOME" -name 'image*' -o -name build 2>/dev/null)"
 }
