@@ -41,7 +41,7 @@ static int flags_first(const struct cli_options *options, int argc, char **argv,
     int flags = 1, count = 0, failed = 0;
     if (!operands)
         return cli_fail_errno(err, ENOMEM, "read the flags");
-    for (int begin = 1; !failed && begin < argc; begin = cursor.index) {
+    for (int begin = 1; !failed && (begin < argc || cursor.cluster); begin = cursor.index) {
         const struct cli_option *option = NULL;
         const char *value = NULL;
         failed = cli_cursor_next(&cursor, &option, &value, err);

@@ -65,6 +65,15 @@ check_error_object() { # EXIT-STATUS
     same "its arguments" "-- -t" "$(hutch run -- echo -- -t)"
 }
 
+@test "flags behind a name take no name for their value" {
+    local words
+    for words in '-f' '-qf' '--file'; do
+        status=0
+        caller "$HUTCH" image build nowhere $words >"$WORK/out" 2>"$WORK/said" || status=$?
+        refused 125 "'--file' needs a value"
+    done
+}
+
 @test "unknown fields, duplicate keys and broken documents are refused with their names" {
     spec() { printf '%s' "$1" >"$WORK/spec.json" && chmod 644 "$WORK/spec.json"; }
     spec '{"command": ["true"], "memroy": "1g"}'
