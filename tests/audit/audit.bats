@@ -78,6 +78,15 @@ load words
     verifies
 }
 
+@test "what a sandbox lacks is noted as it is of a run" {
+    hutch run --disk 20g --allow-missing all -- true
+    hutch create --name box --disk 20g --allow-missing all >/dev/null
+    hutch rm -f box
+    hutch audit --json >"$WORK/events"
+    same "missing" "$(jq -c '.events[] | select(.kind == "run") | .missing // []' "$WORK/events")" \
+        "$(jq -c '.events[] | select(.kind == "create") | .missing // []' "$WORK/events")"
+}
+
 @test "a copy of a sandbox is noted with both of them" {
     needs_root
     create box -- sleep 1000

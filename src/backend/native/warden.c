@@ -116,6 +116,7 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     /* groups of its own: those of a keeper that was killed may still be there */
     if (keeper_make_id(keeper->id, err) < 0)
         return -(int)err->code;
+    keeper->missing = (hutch_promise_set)warden->record.missing;
     if (ledger_begin_life(warden, warden->creator, err) < 0)
         return -(int)err->code;
     memcpy(keeper->layer, warden->record.id, sizeof(keeper->layer));
@@ -124,7 +125,6 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     warden->lease.fd = HUTCH_NO_FD;
     keeper->keeps_layer = warden->record.on_disk;
     keeper->has_layer = has_layer;
-    keeper->missing = (hutch_promise_set)warden->record.missing;
     if (keeper_read_secrets(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->gateway.is_wanted) {
