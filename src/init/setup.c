@@ -210,16 +210,35 @@ static int lock_mount(int top)
     return sys_mount_setattr(top, 0, &attr);
 }
 
+static int lock_directory(const struct sandbox *box, const char *path)
+{
+    int top = target_open(box, path, O_PATH | O_DIRECTORY, true);
+    if (top < 0)
+        return -1;
+    int status = lock_mount(top);
+    close(top);
+    return status;
+}
+
+/* What hutch has mounted for its own files, which root inside could add to. */
+static int lock_own(const struct sandbox *box, const struct init_plan *plan)
+{
+    const struct init_step *steps = blob_at(plan, plan->steps);
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if ((steps[i].op == INIT_OP_SECRET && lock_directory(box, INIT_SECRETS) < 0) ||
+            (steps[i].op == INIT_OP_TRUST && lock_directory(box, INIT_TRUST) < 0))
+            return -1;
+    return 0;
+}
+
 /* A foreign root has a /dev of its own; otherwise that is a directory of the root. */
 static int lock_root(struct sandbox *box, const struct init_plan *plan)
 {
-    int status = lock_mount(box->root);
-    if (status == 0 && plan->lower_tree >= 0 && !plan->hands_over) {
-        int dev = target_open(box, "dev", O_PATH | O_DIRECTORY, true);
-        status = dev < 0 ? -1 : lock_mount(dev);
-        close(dev);
-    }
-    return status < 0 ? fail(box, INIT_STAGE_READ_ONLY) : 0;
+    bool has_dev = plan->lower_tree >= 0 && !plan->hands_over;
+    if (lock_mount(box->root) < 0 || lock_own(box, plan) < 0 ||
+        (has_dev && lock_directory(box, "dev") < 0))
+        return fail(box, INIT_STAGE_READ_ONLY);
+    return 0;
 }
 
 int sandbox_build(struct sandbox *box, const struct init_plan *plan)

@@ -32,6 +32,18 @@ refused() { # WORDS-OF-THE-SENTENCE COMMAND...
     same "what cannot be changed" "the value" "$(cat "$WORK/out")"
 }
 
+@test "beside a read-only root, its own root adds nothing to the directories of secrets and certificates" {
+    local try='cd "$0" && { touch new 2>&1 || rm -f *; ls | wc -l; }'
+    providers "$FROM_FILE"
+    plant key value
+    plain -u 0 --read-only --secret api-key:file --secret api-key:file=/tmp/key -- sh -c "$try; cat api-key /tmp/key" /run/secrets
+    grep -q "Read-only file system" "$WORK/out"
+    same "what is there" "1 valuevalue" "$(tail -n 2 "$WORK/out" | xargs)"
+    plain -u 0 --read-only --egress good.test --secret 'api-key:edge-tls=good.test:Authorization: Bearer {}' -- sh -c "$try" /run/hutch
+    grep -q "Read-only file system" "$WORK/out"
+    same "certificates" 2 "$(tail -n 1 "$WORK/out")"
+}
+
 @test "values may be any bytes but what their place cannot hold" {
     providers "$FROM_FILE"
     plant key placeholder
