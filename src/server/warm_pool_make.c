@@ -87,13 +87,32 @@ struct found {
     size_t count;
 };
 
+static json_t *spec_of(const struct hutch_sandbox *sandbox)
+{
+    struct hutch_spec *spec = NULL;
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    server_autofree char *text = NULL;
+    if (hutch_sandbox_spec(sandbox, &spec, &ignored) < 0)
+        return NULL;
+    int status = hutch_spec_to_json(spec, &text, &ignored);
+    hutch_spec_free(spec);
+    return status == 0 ? json_loads(text, 0, NULL) : NULL;
+}
+
+/* By what its spec says: a keeper that was killed in the middle of a claim leaves it under the name
+ * that somebody wanted. */
 static bool is_left(const struct hutch_sandbox *sandbox)
 {
     char tenant[HUTCH_TENANT_BYTES];
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    return !strncmp(hutch_sandbox_name(sandbox), NAME_PREFIX, strlen(NAME_PREFIX)) &&
-           hutch_sandbox_has_label(sandbox, POOL_LABEL) &&
-           hutch_sandbox_tenant(sandbox, tenant, &ignored) == 0 && !*tenant;
+    if (!hutch_sandbox_has_label(sandbox, POOL_LABEL) ||
+        hutch_sandbox_tenant(sandbox, tenant, &ignored) < 0 || *tenant)
+        return false;
+    json_t *spec = spec_of(sandbox);
+    const char *name = json_string_value(json_object_get(spec, "name"));
+    bool is_pools = name && !strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX));
+    json_decref(spec);
+    return is_pools;
 }
 
 static int note_left(void *userdata, struct hutch_sandbox *sandbox)
@@ -113,14 +132,7 @@ static int note_left(void *userdata, struct hutch_sandbox *sandbox)
 /* The value of its label. */
 static bool template_of(const struct hutch_sandbox *sandbox, char *template, size_t size)
 {
-    struct hutch_spec *spec = NULL;
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
-    server_autofree char *text = NULL;
-    if (hutch_sandbox_spec(sandbox, &spec, &ignored) < 0)
-        return false;
-    int status = hutch_spec_to_json(spec, &text, &ignored);
-    hutch_spec_free(spec);
-    json_t *whole = status == 0 ? json_loads(text, 0, NULL) : NULL;
+    json_t *whole = spec_of(sandbox);
     const char *value =
         json_string_value(json_object_get(json_object_get(whole, "labels"), POOL_LABEL));
     if (value)

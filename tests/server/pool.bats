@@ -19,6 +19,15 @@ pool_has() { # COUNT
     [ "$(pool | wc -l)" = "$1" ] || { echo "after $try looks the pool has: $(pool)" >&2 && return 1; }
 }
 
+until_gone() { # NAME
+    for _ in {1..200}; do
+        "$HUTCH" inspect "$1" >/dev/null 2>&1 || return 0
+        sleep 0.05
+    done
+    echo "$1 is still there" >&2
+    return 1
+}
+
 id_of() { "$HUTCH" inspect "$1" | jq -r .id; }
 
 @test "a plain create gets one that waits, under its own name and labels, and another is made in its place" {
@@ -99,6 +108,23 @@ id_of() { "$HUTCH" inspect "$1" | jq -r .id; }
     api GET /api/sandboxes/adopted
     expect 200 '.status == "running"'
     api DELETE /api/sandboxes/adopted
+    expect 200
+}
+
+@test "a keeper that was killed in the middle of a claim takes nobody's name" {
+    serve --pool default=1
+    pool_has 1
+    local name
+    name=$(pool)
+    after_kill9
+    serve_kill9
+    # as far as it had come: the name that was wanted, and the spec of one that waits
+    mv "$HUTCH_HOME/lib/sandboxes/$name" "$HUTCH_HOME/lib/sandboxes/wanted"
+    serve
+    until_gone wanted
+    api POST /api/sandboxes/ '{"name": "wanted"}'
+    expect 201
+    api DELETE /api/sandboxes/wanted
     expect 200
 }
 
