@@ -496,8 +496,12 @@ static void an_image_brings_no_writable_volume_beside_a_read_only_root(void **st
         struct hutch_error err = HUTCH_ERROR_INIT;
         char *items[] = {(char *)rows[i].path};
         const struct hutch_strlist volumes = {.items = items, .count = 1};
-        struct docker_plan plan = {
-            .spec = spec, .volumes = &volumes, .guest = "/lib/init", .in_memory = true};
+        struct porter_order order = {.missing = HUTCH_PROMISE_BIT(DISK)};
+        struct docker_plan plan = {.order = &order,
+                                   .spec = spec,
+                                   .volumes = &volumes,
+                                   .guest = "/lib/init",
+                                   .in_memory = true};
         assert_int_equal(docker_plan_check_volumes(&plan, &err) == 0, rows[i].fits);
         plan.is_podman = true;
         assert_int_equal(docker_plan_check_volumes(&plan, &err) == 0, rows[i].fits_podman);
@@ -509,6 +513,9 @@ static void an_image_brings_no_writable_volume_beside_a_read_only_root(void **st
         spec->workspace.path = NULL;
         spec->read_only = false;
         assert_int_equal(docker_plan_check_volumes(&plan, &err), 0);
+        order.missing = 0; /* the layer's limit does not reach them */
+        bool is_covered = !strcmp(rows[i].path, "/scratch") || !strcmp(rows[i].path, "/srv");
+        assert_int_equal(docker_plan_check_volumes(&plan, &err) == 0, is_covered);
         spec->read_only = true;
     }
     hutch_spec_free(spec);

@@ -62,7 +62,8 @@ bool docker_plan_is_taken(const struct hutch_spec *spec, const char *target, boo
  * PLAN_VOLUMES; returns how many. */
 #define PLAN_VOLUMES 5
 size_t docker_plan_volumes(const struct docker_plan *plan, const char *ret_targets[PLAN_VOLUMES]);
-/* HUTCH_E_UNENFORCEABLE: the image has a volume that would be writable where the root is not. */
+/* HUTCH_E_UNENFORCEABLE: the image has a volume that would be writable where the root is not, or
+ * without a bound where the layer has one. */
 int docker_plan_check_volumes(const struct docker_plan *plan,
                               struct hutch_error *err) HUTCH_MUST_CHECK;
 

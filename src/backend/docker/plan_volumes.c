@@ -57,20 +57,26 @@ bool docker_plan_is_taken(const struct hutch_spec *spec, const char *target, boo
 /* ---- volumes of the image ---- */
 
 /* Something else is mounted there, and an engine takes that instead. */
-static bool is_given(const struct docker_plan *plan, const char *path)
+static bool is_asked_for(const struct hutch_spec *spec, const char *path)
 {
-    const struct hutch_spec *spec = plan->spec;
-    const char *targets[PLAN_VOLUMES];
-    size_t count = docker_plan_volumes(plan, targets);
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(targets[i], path))
-            return true;
     for (size_t i = 0; i < spec->tmpfs.count; i++)
         if (!strcmp(spec->tmpfs.items[i].target, path))
             return true;
     for (size_t i = 0; i < spec->mounts.count; i++)
         if (!strcmp(spec->mounts.items[i].target, path))
             return true;
+    return false;
+}
+
+static bool is_given(const struct docker_plan *plan, const char *path)
+{
+    const char *targets[PLAN_VOLUMES];
+    size_t count = docker_plan_volumes(plan, targets);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(targets[i], path))
+            return true;
+    if (is_asked_for(plan->spec, path))
+        return true;
     return !strcmp(path, PLAN_WORKSPACE) || (plan->guest[0] && !strcmp(path, CONTAINER_GUEST_PATH));
 }
 
@@ -101,11 +107,27 @@ static bool is_closed(const struct docker_plan *plan, const char *path)
            !docker_plan_is_taken(plan->spec, path, true);
 }
 
+/* A container's quota is for its own layer. */
+static int check_bound(const struct docker_plan *plan, const char *path, struct hutch_error *err)
+{
+    if (plan->order->missing & HUTCH_PROMISE_BIT(DISK) || is_asked_for(plan->spec, path))
+        return 0;
+    return hutch_fail(err, HUTCH_E_UNENFORCEABLE, 0,
+                      "disk: the image has a volume at '%.200s', which the engine's limit does not "
+                      "reach; put something else there with --tmpfs or --mount, or go without the "
+                      "limit: --allow-missing disk",
+                      path);
+}
+
 int docker_plan_check_volumes(const struct docker_plan *plan, struct hutch_error *err)
 {
-    size_t count = plan->spec->read_only && plan->volumes ? plan->volumes->count : 0;
+    size_t count = plan->volumes ? plan->volumes->count : 0;
     for (size_t i = 0; i < count; i++) {
         const char *path = plan->volumes->items[i];
+        if (check_bound(plan, path, err) < 0)
+            return -(int)err->code;
+        if (!plan->spec->read_only)
+            continue;
         if (hutch_path_is_normal(path) &&
             (is_given(plan, path) || is_open(plan, path) || is_closed(plan, path)))
             continue;
