@@ -323,7 +323,7 @@ a_run_is_noted() { grep -qs '"kind":"run"' "$HUTCH_HOME"/lib/audit/segment-*; }
     hutch audit --prune 1h | grep -qx 'removed 0 events'
     start -- sleep 1000
     local pid=$!
-    until_true 10 init_of "$pid"
+    until_true 10 eval '[ "$(hutch audit --verify --json | jq .last_seq)" = 7 ]' # it is noted
     hutch run -- true
     hutch audit --prune 0s | grep -qx 'removed 6 events' # up to what still lives
     verifies
