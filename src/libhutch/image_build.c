@@ -128,11 +128,20 @@ static int unpack_directory(const struct build_place *place, struct build_reques
     return build_check(request, err);
 }
 
+/* Where an archive was unpacked is nothing to whoever has sent it. */
+static void forget_place(const struct build_context *context, struct hutch_error *err)
+{
+    size_t length = strlen(context->directory) + 1;
+    char *found = strstr(err->msg, context->directory);
+    if (found && strlen(found) > length)
+        memmove(found, found + length, strlen(found + length) + 1);
+}
+
 static int build_it(const struct hutch_backend_ops *backend, struct build_request *request,
                     struct hutch_image_options *options, struct hutch_error *err)
 {
     struct build_place place = BUILD_PLACE_INIT;
-    struct build_context context;
+    struct build_context context = {0};
     hutch_autofree char *buildah = NULL;
     bool is_archive = !strcmp(request->directory, "-");
     int r = is_archive ? 0 : build_check(request, err);
@@ -148,6 +157,8 @@ static int build_it(const struct hutch_backend_ops *backend, struct build_reques
         r = build_in_engine(backend, request, err);
     else if (r >= 0 && (!request->is_named || !image_is_there(request->reference)))
         r = build_and_load(request, buildah, &place, options, err);
+    if (r < 0 && context.directory[0])
+        forget_place(&context, err);
     build_place_leave(&place);
     return r;
 }

@@ -26,6 +26,7 @@
 
 #include "backend/native/pool_kind.h"
 #include "util/fs.h"
+#include "util/kernel.h"
 #include "util/own.h"
 #include "util/remove_tree.h"
 
@@ -36,6 +37,7 @@
 /* Looking for the qgroups of subvolumes that are gone costs as much as there are qgroups: once for
  * so many removals. */
 #define REMOVALS_PER_PRUNING 64
+#define MOST_PRUNED 256
 
 static const char *const modules[] = {"btrfs", NULL};
 
@@ -81,24 +83,41 @@ static bool subvolume_exists(int root, uint64_t id)
     return pool_ioctl(root, BTRFS_IOC_TREE_SEARCH, &search) < 0 || search.key.nr_items > 0;
 }
 
-/* Since Linux 6.11 the kernel does it. */
-static void prune_qgroups(int root)
+static size_t find_stale(int root, uint64_t ids[MOST_PRUNED])
 {
     int fd = open_qgroups(root);
     DIR *qgroups = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
+    size_t count = 0;
     if (!qgroups) {
         hutch_fd_close(&fd);
-        return;
+        return 0;
     }
-    while ((entry = readdir(qgroups))) {
+    while (count < MOST_PRUNED && (entry = readdir(qgroups))) {
         uint64_t id =
             strncmp(entry->d_name, "0_", 2) != 0 ? 0 : strtoull(entry->d_name + 2, NULL, 10);
-        struct btrfs_ioctl_qgroup_create_args stale = {.create = 0, .qgroupid = id};
         if (id >= BTRFS_FIRST_FREE_OBJECTID && !subvolume_exists(root, id))
-            (void)pool_ioctl(root, BTRFS_IOC_QGROUP_CREATE, &stale);
+            ids[count++] = id;
     }
     (void)closedir(qgroups);
+    return count;
+}
+
+/* That the last blocks of a subvolume are free is counted when the transaction commits, though the
+ * subvolume is gone already: a qgroup that is missing then has the whole filesystem stop in
+ * read-only. Since Linux 6.11 the kernel does all of it. */
+static void prune_qgroups(int root)
+{
+    uint64_t ids[MOST_PRUNED];
+    if (hutch_kernel_is_at_least(6, 11))
+        return;
+    size_t count = find_stale(root, ids);
+    if (!count || pool_ioctl(root, BTRFS_IOC_SYNC, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct btrfs_ioctl_qgroup_create_args stale = {.create = 0, .qgroupid = ids[i]};
+        (void)pool_ioctl(root, BTRFS_IOC_QGROUP_CREATE, &stale);
+    }
 }
 
 /* Switching on what is on already does nothing. */

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "backend/native/keeper.h"
 #include "backend/native/ledger.h"
 #include "core/enforcement.h"
 #include "core/isolation.h"
+#include "util/kernel.h"
 #include "util/own.h"
 
 /* A writable layer up to this size lives in memory; larger ones go to disk when there is a pool. */
@@ -24,10 +24,7 @@
  * Linux 6.6. Without them a directory of the lower layer can be neither removed nor replaced. */
 bool layer_tmpfs_carries_overlay(void)
 {
-    struct utsname name;
-    int major = 0, minor = 0;
-    return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-           (major > 6 || (major == 6 && minor >= 6));
+    return hutch_kernel_is_at_least(6, 6);
 }
 
 bool layer_needs_overlay(const struct hutch_spec *spec)
