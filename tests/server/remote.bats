@@ -107,9 +107,11 @@ fails_with() { # STATUS PATTERN WORD...: one sentence on standard error
     local kind pid
     timeout --preserve-status -s INT 1 "$HUTCH" --host "unix://$SOCKET" run -- sleep 1001 || [ $? = 130 ]
     remote create --name box
+    mkfifo "$WORK/feed" # input that never ends, and nobody's process
+    exec 9<>"$WORK/feed"
     for kind in 'run --' 'run -i --' 'exec box --' 'exec -i box --'; do
         # shellcheck disable=SC2086 # the words of a call
-        sleep 20 | "$HUTCH" --host "unix://$SOCKET" $kind sleep 1002 3>&- &
+        "$HUTCH" --host "unix://$SOCKET" $kind sleep 1002 <"$WORK/feed" 3>&- 9>&- &
         for try in {1..100}; do pgrep -f '^sleep 1002' >/dev/null && break; sleep 0.05; done
         # shellcheck disable=SC2086
         pid=$(pgrep -o -f "^$HUTCH $kind sleep 1002")
@@ -119,6 +121,7 @@ fails_with() { # STATUS PATTERN WORD...: one sentence on standard error
     done
     for try in {1..60}; do [ "$(remote ls --json | jq -r '[.sandboxes[].name] | join(" ")')" = box ] && break; sleep 0.1; done
     [ "$(remote ls --json | jq -r '[.sandboxes[].name] | join(" ")')" = box ]
+    exec 9>&-
     remote rm -f box
 }
 
