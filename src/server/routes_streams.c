@@ -81,7 +81,7 @@ static const struct api_field logs_query[] = {
     {"tail", API_INTEGER, false, "The last so many lines.", 0},
     {"since", API_TEXT, false, "What was said in the last so much time, such as 10m.", 0},
     {"stream", API_TEXT, false, "stdout or stderr: only this one.", 0},
-    {"exec", API_TEXT, false, "Of this session, instead of the sandbox's own command.", 0},
+    {"exec", API_TEXT, false, "Of this command, instead of the sandbox's own.", 0},
     {0},
 };
 
