@@ -33,7 +33,7 @@ judge() { # NUMBER
 guests() { cat /sys/fs/cgroup/pids/"$ENGINE_GROUP"/*/tasks /sys/fs/cgroup/"$ENGINE_GROUP"/*/cgroup.procs 2>/dev/null |
     while read -r pid; do grep -qsaz '^/.hutch/init$' "/proc/$pid/cmdline" && echo "$pid"; done; }
 
-@test "the engine is killed and comes back in the middle of $RUNS runs" {
+@test "the engine is killed and comes back in the middle of 50 runs" {
     after_kill9
     export HUTCH IMAGE WORK
     seq $RUNS | xargs -P 8 -I{} sh -c '

@@ -32,7 +32,7 @@ posture() { # FLAG...
 # The facts that no flag changes.
 core_facts() { grep -E '^(Cap|NoNewPrivs|Seccomp|first thread|the second|seccomp|no new|securebits|keeps|namespace|limit|supplementary|Groups|Sig|ShdPnd|signal|nice|scheduling|io prio|oom|user namesp|inotify|personality|parent-death|network|route|/proc/|host name|cgroup)'; }
 
-@test "the posture of run is exactly what golden/posture-$HUTCH_TEST_AS.txt says" {
+@test "the posture of run is exactly what the golden file of its user says" {
     posture >"$WORK/posture"
     [ -z "${HUTCH_ACCEPT_POSTURE:-}" ] || cp "$WORK/posture" "$BATS_TEST_DIRNAME/golden/posture-$HUTCH_TEST_AS.txt"
     diff -u "$BATS_TEST_DIRNAME/golden/posture-$HUTCH_TEST_AS.txt" "$WORK/posture"

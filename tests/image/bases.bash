@@ -55,22 +55,15 @@ base_layout() { # OUT LAYER...
         ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"], "Cmd": ["bash"]}'
 }
 
-debian_archive() { awk '$1 == "URIs:" {uri = $2} $1 == "Suites:" {print uri, $2; exit}' /etc/apt/sources.list.d/debian.sources; }
-
 # What the shipped sandboxes install is there already: their builds ask the archive for every one of these names, and unpack none.
 BASE_PACKAGES=ca-certificates,curl,file,git,htop,jq,less,make,nano,procps,python-is-python3,python3-minimal,python3-pip,python3-pytest
 BASE_PACKAGES+=,python3-pytest-cov,python3-pytest-mock,python3-venv
 
 # A file that all bases share as their lowest layer.
 make_debian_tar() { # OUT
-    local mirror suite
-    read -r mirror suite < <(debian_archive)
-    # its mounts are nobody else's business: other tests look for mounts that were left behind; and what builds on it install takes
-    # half the time without waiting for the disk, and without translations
-    mkdir "$1" && unshare --mount mmdebstrap --quiet --variant=minbase --include="$BASE_PACKAGES" --dpkgopt='path-exclude=/usr/share/doc/*' \
-        --dpkgopt=force-unsafe-io --aptopt='Acquire::Languages "none"' \
-        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        "${suite:-bookworm}" "$1/tar" "${mirror:-http://deb.debian.org/debian}"
+    # what builds on it install takes half the time without waiting for the disk
+    mkdir "$1" && "$IMAGE_TESTS/debian_tar" "$1/tar" --include="$BASE_PACKAGES" --dpkgopt=force-unsafe-io \
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*'
 }
 
 debian_tar() { echo "$(kept_base debian-tar make_debian_tar)/tar"; }
