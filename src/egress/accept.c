@@ -10,7 +10,7 @@ static void reject(struct gateway *gateway, const struct door *door, int fd, enu
 {
     struct side side = {.watch.fd = fd};
     figures_deny(gateway->table, door->site->name, door->port, why);
-    side_close(&side, true);
+    side_reset(&side);
 }
 
 /* A full gateway lets go of whoever has said nothing yet; a limit of the order is a limit. */

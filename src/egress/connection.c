@@ -38,9 +38,13 @@ static void list_remove(struct connections *list, struct connection *connection)
 
 static void release(struct deferred *deferred)
 {
-    free(LOOP_OWNER(deferred, struct connection, release));
+    struct connection *connection = LOOP_OWNER(deferred, struct connection, release);
+    loop_close(&connection->client.watch);
+    loop_close(&connection->server.watch);
+    free(connection);
 }
 
+/* Without a reset both ends have been told already, and the sockets can wait for a quiet moment. */
 void connection_close(struct connection *connection, bool with_reset)
 {
     struct gateway *gateway = connection->gateway;
@@ -50,8 +54,8 @@ void connection_close(struct connection *connection, bool with_reset)
     dial_end(&connection->dial);
     loop_timer_unset(&gateway->loop, &connection->deadline);
     budget_forget(&gateway->budget, &connection->waiter);
-    side_close(&connection->client, with_reset);
-    side_close(&connection->server, with_reset);
+    (with_reset ? side_reset : side_leave)(&connection->client);
+    (with_reset ? side_reset : side_leave)(&connection->server);
     flow_done(&connection->out, &gateway->connections.holds);
     flow_done(&connection->in, &gateway->connections.holds);
     figures_connection_end(gateway->table);
@@ -75,7 +79,7 @@ static bool answer_403(struct connection *connection, const char *problem)
     if (side_write(&connection->client, text, (size_t)length) != length)
         return false;
     dial_end(&connection->dial);
-    side_close(&connection->server, true);
+    side_reset(&connection->server);
     (void)shutdown(connection->client.watch.fd, SHUT_WR);
     connection->is_lingering = true;
     loop_timer_set(&connection->gateway->loop, &connection->deadline, LINGER_US);
@@ -99,6 +103,8 @@ void connection_refuse(struct connection *connection, enum egress_why why, const
 static void on_side(struct connection *connection, struct side *side, uint32_t events)
 {
     bool is_any = side->session != NULL;
+    if (connection->is_closed)
+        return;
     side->may_end |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     side->is_readable |= is_any || (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR));
     side->is_writable |= is_any || (events & (EPOLLOUT | EPOLLHUP | EPOLLERR));
@@ -145,10 +151,12 @@ static void on_dialled(struct dial *dial, int fd, enum egress_why why)
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     connection->server.watch.fd = fd;
     connection->server.is_writable = true;
-    if (loop_rewatch(&connection->gateway->loop, &connection->server.watch, SIDE_EVENTS) < 0)
+    if (loop_rewatch(&connection->gateway->loop, &connection->server.watch, SIDE_EVENTS) < 0) {
         connection_refuse(connection, EGRESS_WHY_CONNECT, NULL);
-    else
-        loop_turn(&connection->gateway->loop, &connection->turn);
+        return;
+    }
+    loop_stay_awake(&connection->gateway->loop);
+    loop_turn(&connection->gateway->loop, &connection->turn);
 }
 
 /* ---- its beginning ---- */
@@ -168,8 +176,8 @@ void connection_begin(struct gateway *gateway, struct door *door, int fd)
     connection->gateway = gateway;
     connection->site = door->site;
     connection->port = door->port;
-    connection->client.watch = (struct watch){fd, on_client};
-    connection->server.watch = (struct watch){-1, on_server};
+    connection->client.watch = (struct watch){.fd = fd, .on_event = on_client};
+    connection->server.watch = (struct watch){.fd = -1, .on_event = on_server};
     connection->client.is_writable = true;
     flow_init(&connection->out, &connection->client, &connection->server);
     flow_init(&connection->in, &connection->server, &connection->client);

@@ -206,7 +206,7 @@ static void on_control(struct watch *watch, uint32_t events)
 
 int control_init(struct gateway *gateway, int fd, struct hutch_error *err)
 {
-    gateway->control = (struct watch){fd, on_control};
+    gateway->control = (struct watch){.fd = fd, .on_event = on_control};
     if (loop_watch(&gateway->loop, &gateway->control, EPOLLIN) < 0)
         return hutch_fail_errno(err, errno, "watch the way to the keeper");
     return 0;

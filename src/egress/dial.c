@@ -188,8 +188,8 @@ void dial_begin(struct dial *dial)
     dial->is_over = false;
     dial->waiter.on_resolved = on_resolved;
     dial->timer.on_due = on_due;
-    dial->attempts[0] = (struct watch){-1, on_attempt_0};
-    dial->attempts[1] = (struct watch){-1, on_attempt_1};
+    dial->attempts[0] = (struct watch){.fd = -1, .on_event = on_attempt_0};
+    dial->attempts[1] = (struct watch){.fd = -1, .on_event = on_attempt_1};
     dial->began_us = gateway->loop.now_us;
     loop_timer_set(&gateway->loop, &dial->timer, NEXT_ATTEMPT_US);
     const struct proxy *proxy = &gateway->order->proxy;

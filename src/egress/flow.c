@@ -35,13 +35,18 @@ ssize_t side_write(struct side *side, const void *data, size_t length)
                               : send(side->watch.fd, data, length, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-void side_close(struct side *side, bool with_reset)
+void side_leave(struct side *side)
 {
-    const struct linger now = {.l_onoff = 1, .l_linger = 0};
     if (side->session)
         side->tls->release(side->session);
     side->session = NULL;
-    if (with_reset && side->watch.fd >= 0)
+}
+
+void side_reset(struct side *side)
+{
+    const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    side_leave(side);
+    if (side->watch.fd >= 0)
         (void)setsockopt(side->watch.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     loop_close(&side->watch);
 }

@@ -52,7 +52,10 @@ struct holds {
 
 ssize_t side_read(struct side *side, void *data, size_t length);
 ssize_t side_write(struct side *side, const void *data, size_t length);
-void side_close(struct side *side, bool with_reset);
+/* Nothing more is said through it. */
+void side_leave(struct side *side);
+/* And who is at its other end finds out at once. */
+void side_reset(struct side *side);
 
 void flow_init(struct flow *flow, struct side *from, struct side *to);
 void flow_done(struct flow *flow, struct holds *holds);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "egress/loop.h"
 
+#include <sched.h>
 #include <time.h>
 
 #define EVENTS_OF_A_ROUND 64
+#define RELEASES_THAT_WAIT 16
+#define AWAKE_US 50
 
 static uint64_t clock_us(void)
 {
@@ -137,12 +140,18 @@ static void run_turns(struct loop *loop)
     }
 }
 
+void loop_stay_awake(struct loop *loop)
+{
+    loop->awake_until_us = loop->now_us + AWAKE_US;
+}
+
 /* ---- the loop ---- */
 
 void loop_release(struct loop *loop, struct deferred *deferred)
 {
     deferred->next = loop->released;
     loop->released = deferred;
+    loop->released_count++;
 }
 
 /* What was released in this round may still have a turn, which it gets in the next one. */
@@ -151,6 +160,7 @@ static void run_releases(struct loop *loop)
     struct deferred *deferred = loop->had_its_turn;
     loop->had_its_turn = loop->released;
     loop->released = NULL;
+    loop->released_count = 0;
     while (deferred) {
         struct deferred *next = deferred->next;
         deferred->release(deferred);
@@ -160,7 +170,8 @@ static void run_releases(struct loop *loop)
 
 static int patience_ms(const struct loop *loop)
 {
-    if (loop->first_turn)
+    if (loop->first_turn || loop->released || loop->had_its_turn ||
+        loop->now_us < loop->awake_until_us)
         return 0;
     if (!loop->timer_count)
         return -1;
@@ -171,6 +182,15 @@ static int patience_ms(const struct loop *loop)
     return wait_ms < 60000 ? (int)wait_ms : 60000;
 }
 
+static void handle(const struct epoll_event *events, int count, bool are_doors)
+{
+    for (int i = 0; i < count; i++) {
+        struct watch *watch = events[i].data.ptr;
+        if (watch->fd >= 0 && watch->is_door == are_doors)
+            watch->on_event(watch, events[i].events);
+    }
+}
+
 int loop_run(struct loop *loop, struct hutch_error *err)
 {
     struct epoll_event events[EVENTS_OF_A_ROUND];
@@ -179,14 +199,14 @@ int loop_run(struct loop *loop, struct hutch_error *err)
         if (count < 0 && errno != EINTR)
             return hutch_fail_errno(err, errno, "wait for the gateway's events");
         loop->now_us = clock_us();
-        for (int i = 0; i < count; i++) {
-            struct watch *watch = events[i].data.ptr;
-            if (watch->fd >= 0)
-                watch->on_event(watch, events[i].events);
-        }
+        handle(events, count, true);
+        handle(events, count, false);
         run_timers(loop);
         run_turns(loop);
-        run_releases(loop);
+        if (count <= 0 || loop->released_count > RELEASES_THAT_WAIT)
+            run_releases(loop);
+        if (count == 0 && loop->now_us < loop->awake_until_us)
+            (void)sched_yield(); /* whoever is to answer may need this very processor */
     }
     return 0;
 }

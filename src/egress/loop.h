@@ -21,6 +21,7 @@
 struct watch {
     int fd; /* negative: none */
     void (*on_event)(struct watch *watch, uint32_t events);
+    bool is_door; /* somebody new waits there: before those whose work is under way, or over */
 };
 
 struct timer {
@@ -50,6 +51,8 @@ struct loop {
     struct turn *last_turn;
     struct deferred *released;
     struct deferred *had_its_turn;
+    unsigned released_count;
+    uint64_t awake_until_us;
 };
 
 int loop_init(struct loop *loop, struct hutch_error *err);
@@ -66,6 +69,9 @@ void loop_close(struct watch *watch);
 void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t delay_us);
 void loop_timer_unset(struct loop *loop, struct timer *timer);
 void loop_turn(struct loop *loop, struct turn *turn);
+/* An answer is about to come: falling asleep would take longer than waiting for it awake. */
+void loop_stay_awake(struct loop *loop);
+/* When nothing else is to be done, or there are many. */
 void loop_release(struct loop *loop, struct deferred *deferred);
 
 #endif

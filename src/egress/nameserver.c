@@ -159,13 +159,14 @@ static void on_stream_6(struct watch *watch, uint32_t events)
 void nameserver_init(struct gateway *gateway)
 {
     struct nameserver *server = &gateway->nameserver;
-    server->udp[0] = (struct watch){-1, on_datagram_4};
-    server->udp[1] = (struct watch){-1, on_datagram_6};
-    server->tcp[0] = (struct watch){-1, on_stream_4};
-    server->tcp[1] = (struct watch){-1, on_stream_6};
+    server->udp[0] = (struct watch){.fd = -1, .on_event = on_datagram_4};
+    server->udp[1] = (struct watch){.fd = -1, .on_event = on_datagram_6};
+    server->tcp[0] = (struct watch){.fd = -1, .on_event = on_stream_4};
+    server->tcp[1] = (struct watch){.fd = -1, .on_event = on_stream_6};
     for (size_t i = 0; i < NAMESERVER_STREAMS; i++)
-        server->streams[i] = (struct dns_stream){
-            .watch = {-1, on_stream}, .gateway = gateway, .deadline.on_due = stream_is_over};
+        server->streams[i] = (struct dns_stream){.watch = {.fd = -1, .on_event = on_stream},
+                                                 .gateway = gateway,
+                                                 .deadline.on_due = stream_is_over};
 }
 
 void nameserver_take(struct gateway *gateway, bool is_udp, uint16_t family, int fd)

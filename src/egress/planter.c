@@ -210,7 +210,7 @@ int planter_init(struct gateway *gateway, int fd, struct hutch_error *err)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     struct planter *planter = &gateway->planter;
-    planter->watch = (struct watch){fd, on_readable};
+    planter->watch = (struct watch){.fd = fd, .on_event = on_readable};
     planter->retry.on_due = on_retry;
     planter->number = (uint32_t)now.tv_nsec ^ (uint32_t)now.tv_sec << 16;
     if (loop_watch(&gateway->loop, &planter->watch, EPOLLIN) < 0)

@@ -192,7 +192,7 @@ static void on_proxy(struct watch *watch, uint32_t events)
 void proxy_begin(struct dial *dial, int fd)
 {
     bool is_http = dial->gateway->order->proxy.kind == PROXY_HTTP;
-    dial->attempts[0] = (struct watch){fd, on_proxy};
+    dial->attempts[0] = (struct watch){.fd = fd, .on_event = on_proxy};
     dial->next = dial->count; /* the proxy is reached: another address of it would not help */
     dial->proxy_length = 0;
     dial->proxy_bytes = malloc(PROXY_BYTES);

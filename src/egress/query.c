@@ -160,7 +160,8 @@ static void query_ask(struct query *query)
 
 void query_init(struct query *query, struct lookup *lookup, enum dns_type type)
 {
-    *query = (struct query){.watch = {-1, on_event}, .lookup = lookup, .type = type};
+    *query =
+        (struct query){.watch = {.fd = -1, .on_event = on_event}, .lookup = lookup, .type = type};
 }
 
 void query_begin(struct query *query)

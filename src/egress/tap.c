@@ -102,7 +102,8 @@ void tap_take(struct gateway *gateway, uint16_t family, uint16_t protocol, int f
 {
     bool is_udp = protocol == IPPROTO_UDP;
     struct tap *tap = &gateway->taps[(family == AF_INET6) * 2 + is_udp];
-    *tap = (struct tap){{fd, on_packet}, gateway, family, is_udp, {.on_turn = on_turn}};
+    *tap = (struct tap){
+        {.fd = fd, .on_event = on_packet}, gateway, family, is_udp, {.on_turn = on_turn}};
     if (loop_watch(&gateway->loop, &tap->watch, EPOLLIN) < 0)
         loop_close(&tap->watch);
 }

@@ -62,7 +62,7 @@ BASE_PACKAGES+=,python3-pytest-cov,python3-pytest-mock,python3-venv
 # A file that all bases share as their lowest layer.
 make_debian_tar() { # OUT
     # what builds on it install takes half the time without waiting for the disk
-    mkdir "$1" && "$IMAGE_TESTS/debian_tar" "$1/tar" --include="$BASE_PACKAGES" --dpkgopt=force-unsafe-io \
+    mkdir "$1" && "$IMAGE_TESTS/bootstrap" "$1/tar" --include="$BASE_PACKAGES" --dpkgopt=force-unsafe-io \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*'
 }
 

@@ -165,7 +165,7 @@ def make_busybox():
 def make_debian():
     kept = os.path.join(KEPT, "debian-minbase.tar")
     if not os.path.exists(kept):
-        run(os.path.join(TESTS, "debian_tar"), kept + ".new.tar", cwd="/")
+        run(os.path.join(TESTS, "bootstrap"), kept + ".new.tar", cwd="/")
         os.rename(kept + ".new.tar", kept)
     return [kept]
 
