@@ -135,27 +135,28 @@ def make_archive(world, root):
     return archive
 
 
-def start_dockerd(world, storage_driver):
-    """Our own daemon, with its own socket and directories; returns its client's first arguments."""
+def start_dockerd(world, storage_driver, name="docker"):
+    """Our own daemon, with its own socket and directories; returns its client's first arguments, and the process."""
+    socket, log_path = f"unix://{world.path(name + '.sock')}", world.path(f"{name}-{storage_driver}.log")
     # The distribution's client first: a newer one elsewhere in PATH may not speak to this daemon.
-    client = [find_program("docker", "/usr/bin/docker"), "--host", f"unix://{world.path('docker.sock')}"]
-    data, run = world.make_dir(f"docker-{storage_driver}"), world.make_dir("docker-run")
+    client = [find_program("docker", "/usr/bin/docker"), "--host", socket]
+    data, run = world.make_dir(f"{name}-{storage_driver}"), world.make_dir(f"{name}-run")
     for shared in ("/run/docker", "/run/containerd"):
         world.on_close(remove_if_new(shared))
-    with open(world.path(f"dockerd-{storage_driver}.log"), "wb") as log:
+    with open(log_path, "wb") as log:
         daemon = subprocess.Popen(
-            [find_program("dockerd"), "--host", f"unix://{world.path('docker.sock')}", "--data-root", data,
-             "--exec-root", run, "--pidfile", world.path("docker.pid"), "--iptables=false", "--ip6tables=false",
+            [find_program("dockerd"), "--host", socket, "--data-root", data,
+             "--exec-root", run, "--pidfile", world.path(f"{name}.pid"), "--iptables=false", "--ip6tables=false",
              "--bridge=none", "--storage-driver", storage_driver, "--cgroup-parent", f"/{world.cgroup}"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     world.on_close(end_process, daemon)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and daemon.poll() is None:
         if subprocess.run([*client, "info"], capture_output=True, check=False).returncode == 0:
-            return client
+            return client, daemon
         time.sleep(0.1)
     end_process(daemon)
-    with open(world.path(f"dockerd-{storage_driver}.log"), encoding="utf-8", errors="replace") as log:
+    with open(log_path, encoding="utf-8", errors="replace") as log:
         lines = log.read().splitlines()
     raise Unavailable(f"dockerd does not start: {lines[-1][:200] if lines else 'no message'}")
 
@@ -164,9 +165,9 @@ def prepare_docker(world, root):
     if os.geteuid() != 0:
         raise Unavailable("measured as root only")
     try:
-        docker = start_dockerd(world, "overlay2")
+        docker, _ = start_dockerd(world, "overlay2")
     except Unavailable:
-        docker = start_dockerd(world, "vfs")
+        docker, _ = start_dockerd(world, "vfs")
     check([*docker, "import", make_archive(world, root), "hutch-bench:latest"])
     return [*docker, "run", "--rm", "--network", "none", "hutch-bench:latest", "/bin/true"]
 

@@ -16,7 +16,7 @@ import pull_image
 from registry import Registry
 from report import bar, data_of, share_text, table
 from report_living import most, peers_table
-from world import Unavailable, check, find_program, reason_of
+from world import Unavailable, check, end_process, find_program, reason_of
 
 MEMORY_LIMIT_KIB = 64 << 10
 SAMPLE_S = 0.002
@@ -103,17 +103,20 @@ def docker_peer(puller, docker):
     label = "`docker pull`"
     if docker.reason:
         return peer_list.Peer("docker", label, reason=docker.reason)
-    client = docker.argv[:docker.argv.index("run")]
-
-    def clear():
-        if check([*client, "images", "-q", puller.reference]).strip():
-            check([*client, "rmi", "-f", puller.reference], timeout=600)
-        os.sync()
-
     try:
-        driver = check([*client, "info", "--format", "{{.Driver}}"], text=True).strip()
+        driver = check([*docker.argv[:docker.argv.index("run")], "info", "--format", "{{.Driver}}"], text=True).strip()
     except Unavailable as why:
         return peer_list.Peer("docker", label, reason=str(why))
+    client, daemon = [], None
+
+    def clear():
+        """A daemon that has never pulled: one that removes an image deletes its files, see Puller.clear."""
+        nonlocal daemon
+        if daemon:
+            end_process(daemon)
+        puller.clear(f"pull-docker-{driver}")
+        client[:], daemon = peer_list.start_dockerd(puller.world, driver, "pull-docker")
+
     return puller.peer("docker", f"{label} ({driver})", lambda: [*client, "pull", "-q", puller.reference], clear)
 
 
@@ -178,8 +181,6 @@ def measure_pull(measure, world, options, docker, effort):
         hutch.before()
         found["memory_kib"] = measure_memory(hutch.argv, hutch.environment())
         found["second"] = measure_second(puller, hutch, second, "debian:second")
-    if not compared[-1].reason:
-        compared[-1].before()  # removes docker's
     puller.remove_all(["pull-hutch", "pull-pipeline", "pull-podman"])
     return found
 

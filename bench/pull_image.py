@@ -77,7 +77,8 @@ def choose_layers(size):
 
 
 def pack(layer):
-    names = "\0".join(layer.paths).encode()
+    # in the order of a walk through the tree, as whatever builds images writes them
+    names = "\0".join(sorted(layer.paths, key=lambda path: path.split("/"))).encode()
     # each file once: a later name of the same file is a link
     done = subprocess.run(["tar", "-C", "/", "-c", "--format=gnu", "--numeric-owner", "--no-recursion", "--null", "-T", "-"],
                           input=names, capture_output=True, check=False)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 hutch, inside, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 busy = max(2, count // 5)
 ROUNDS = 12  # of each, four in a second
+START_S = 5  # so long may it take to start them all, which needs every processor: what is measured comes after it
 TRIES = 3  # the clock is everybody's
 
 
@@ -27,9 +28,10 @@ def create(i):
     call("create", "--name", f"box{i}", "--memory", "64m", "--mount", f"{inside}:/inside:ro", "--egress", f"{host(i)}:80")
 
 
-def work(i):
+def work(i, start):
     """Asks its own host, and tries its neighbour's: the times of its own, in ms."""
-    out = call("exec", f"box{i}", "--", "/usr/bin/python3", "-B", "/inside/busy.py", host(i), host((i + 1) % count), str(ROUNDS))
+    out = call("exec", f"box{i}", "--", "/usr/bin/python3", "-B", "/inside/busy.py", host(i), host((i + 1) % count), str(ROUNDS),
+        str(start + 0.25 * i / busy))
     told = json.loads(out)
     assert told["wrong"] == 0, (i, told)
     assert told["neighbour"] == "denied", (i, told)
@@ -37,11 +39,11 @@ def work(i):
 
 
 def measure(what):
-    start = time.monotonic()
+    start = time.time() + START_S
     with ThreadPoolExecutor(busy) as pool:
-        times = sorted(t for each in pool.map(work, range(busy)) for t in each)
+        times = sorted(t for each in pool.map(work, range(busy), [start] * busy) for t in each)
     median, late = statistics.median(times), times[int(len(times) * 0.95)]
-    took = time.monotonic() - start
+    took = time.time() - start
     print(f"{what}: {len(times)} requests of {busy} sandboxes in {took:.1f} s, median {median:.1f} ms, 95 % {late:.1f} ms")
     return median, late
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""busy.py OWN OTHER ROUNDS: requests to its own host, each with a token that only it knows; one attempt at another's."""
+"""busy.py OWN OTHER ROUNDS WHEN: requests to its own host from then on, each with a token that only it knows; one attempt at another's."""
 import json
 import socket
 import sys
 import time
 
-own, other, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+own, other, rounds, when = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 times, wrong = [], 0
+time.sleep(max(0, when - time.time()))
 for number in range(rounds):
     start = time.monotonic()
     with socket.create_connection((own, 80), 10) as sock:
