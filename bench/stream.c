@@ -5,22 +5,29 @@
  *     stream get ADDRESS BYTES   reads so many; says how many nanoseconds it took
  *     stream put ADDRESS BYTES   the same the other way, until the server has all of them
  *     stream connect ADDRESS N   N connections, one after the other, each until the server's first
- *                                byte is there; says what each took */
+ *                                byte is there; says what each took
+ *     stream apart ADDRESS N     the same, with client and server on a processor of their own:
+ * those of two machines never share one, which the scheduler of one machine likes best for two who
+ * wait for each other */
 #include <arpa/inet.h>
 #include <err.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PORT 9100
 #define GREETING_PORT 9101 /* a byte, and that is all */
+#define APART_PORT 9102    /* the same, on the first processor */
 #define CHUNK 262144
 #define GREETING 'x'
 
@@ -80,24 +87,55 @@ static int listen_at(uint16_t port)
     return fd;
 }
 
-static void serve(void)
+/* On the first processor that we may use, or the last. */
+static void stay_on(bool last)
+{
+    cpu_set_t all, one;
+    size_t chosen = 0;
+    if (sched_getaffinity(0, sizeof(all), &all) < 0)
+        err(1, "sched_getaffinity");
+    for (size_t i = CPU_SETSIZE; i-- > 0;)
+        if (CPU_ISSET(i, &all) && !(last && chosen))
+            chosen = i;
+    CPU_ZERO(&one);
+    CPU_SET(chosen, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) < 0)
+        err(1, "sched_setaffinity");
+}
+
+static void greet(int listener)
 {
     const char greeting = GREETING;
+    int fd = accept(listener, NULL, NULL);
+    (void)!write(fd, &greeting, 1);
+    (void)close(fd);
+}
+
+static void greet_apart(int listener)
+{
+    if (fork() != 0)
+        return;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    stay_on(false);
+    for (;;)
+        greet(listener);
+}
+
+static void serve(void)
+{
     struct pollfd polls[] = {{listen_at(PORT), POLLIN, 0}, {listen_at(GREETING_PORT), POLLIN, 0}};
     (void)signal(SIGPIPE, SIG_IGN);
+    greet_apart(listen_at(APART_PORT));
     (void)puts("ready");
     (void)fflush(stdout);
     while (poll(polls, 2, -1) > 0) {
-        for (int i = 0; i < 2; i++) {
-            int fd = polls[i].revents ? accept(polls[i].fd, NULL, NULL) : -1;
-            if (fd < 0)
-                continue;
-            if (i)
-                (void)!write(fd, &greeting, 1);
-            else
-                serve_one(fd);
-            (void)close(fd);
-        }
+        if (polls[1].revents)
+            greet(polls[1].fd);
+        int fd = polls[0].revents ? accept(polls[0].fd, NULL, NULL) : -1;
+        if (fd < 0)
+            continue;
+        serve_one(fd);
+        (void)close(fd);
     }
 }
 
@@ -135,15 +173,18 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "serve"))
         serve();
     if (argc != 4)
-        errx(2, "usage: stream serve | get ADDRESS BYTES | put ADDRESS BYTES | connect ADDRESS N");
+        errx(2, "usage: stream serve | get|put ADDRESS BYTES | connect|apart ADDRESS N");
     uint64_t count = strtoull(argv[3], NULL, 10);
-    if (strcmp(argv[1], "connect") != 0) {
+    bool is_apart = !strcmp(argv[1], "apart");
+    if (!is_apart && strcmp(argv[1], "connect") != 0) {
         transfer(argv[2], count, argv[1][0]);
         return 0;
     }
+    if (is_apart)
+        stay_on(true);
     for (; count; count--) {
         uint64_t began = now_ns();
-        int fd = reach(argv[2], GREETING_PORT);
+        int fd = reach(argv[2], is_apart ? APART_PORT : GREETING_PORT);
         (void)printf("%" PRIu64 "\n", now_ns() - began);
         (void)close(fd);
     }

@@ -151,12 +151,10 @@ static void on_dialled(struct dial *dial, int fd, enum egress_why why)
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     connection->server.watch.fd = fd;
     connection->server.is_writable = true;
-    if (loop_rewatch(&connection->gateway->loop, &connection->server.watch, SIDE_EVENTS) < 0) {
+    if (loop_rewatch(&connection->gateway->loop, &connection->server.watch, SIDE_EVENTS) < 0)
         connection_refuse(connection, EGRESS_WHY_CONNECT, NULL);
-        return;
-    }
-    loop_stay_awake(&connection->gateway->loop);
-    loop_turn(&connection->gateway->loop, &connection->turn);
+    else
+        loop_turn(&connection->gateway->loop, &connection->turn);
 }
 
 /* ---- its beginning ---- */

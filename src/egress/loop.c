@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "egress/loop.h"
 
-#include <sched.h>
 #include <time.h>
 
 #define EVENTS_OF_A_ROUND 64
 #define RELEASES_THAT_WAIT 16
-#define AWAKE_US 50
 
 static uint64_t clock_us(void)
 {
@@ -140,11 +138,6 @@ static void run_turns(struct loop *loop)
     }
 }
 
-void loop_stay_awake(struct loop *loop)
-{
-    loop->awake_until_us = loop->now_us + AWAKE_US;
-}
-
 /* ---- the loop ---- */
 
 void loop_release(struct loop *loop, struct deferred *deferred)
@@ -170,8 +163,7 @@ static void run_releases(struct loop *loop)
 
 static int patience_ms(const struct loop *loop)
 {
-    if (loop->first_turn || loop->released || loop->had_its_turn ||
-        loop->now_us < loop->awake_until_us)
+    if (loop->first_turn || loop->released || loop->had_its_turn)
         return 0;
     if (!loop->timer_count)
         return -1;
@@ -205,8 +197,6 @@ int loop_run(struct loop *loop, struct hutch_error *err)
         run_turns(loop);
         if (count <= 0 || loop->released_count > RELEASES_THAT_WAIT)
             run_releases(loop);
-        if (count == 0 && loop->now_us < loop->awake_until_us)
-            (void)sched_yield(); /* whoever is to answer may need this very processor */
     }
     return 0;
 }

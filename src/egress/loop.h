@@ -52,7 +52,6 @@ struct loop {
     struct deferred *released;
     struct deferred *had_its_turn;
     unsigned released_count;
-    uint64_t awake_until_us;
 };
 
 int loop_init(struct loop *loop, struct hutch_error *err);
@@ -69,8 +68,6 @@ void loop_close(struct watch *watch);
 void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t delay_us);
 void loop_timer_unset(struct loop *loop, struct timer *timer);
 void loop_turn(struct loop *loop, struct turn *turn);
-/* An answer is about to come: falling asleep would take longer than waiting for it awake. */
-void loop_stay_awake(struct loop *loop);
 /* When nothing else is to be done, or there are many. */
 void loop_release(struct loop *loop, struct deferred *deferred);
 
