@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pulls of an image that nobody has yet, from a registry on loopback: the section, its bars and its table.
 
-Each peer begins with an empty store and everything written out; the registry's files are in memory for all of them. What
-the registry has sent is counted at every visit, for a peer that had kept something would have won by that.
+Each peer begins with an empty store; the registry's files are in memory for all of them. What the registry has sent
+is counted at every visit, for a peer that had kept something would have won by that.
 """
 import contextlib
-import itertools
 import os
 import shlex
 import subprocess
@@ -18,6 +17,7 @@ from report import bar, data_of, share_text, table
 from report_living import most, peers_table
 from world import Unavailable, check, end_process, find_program, reason_of
 
+DISK_BYTES = 2 << 30  # sparse
 MEMORY_LIMIT_KIB = 64 << 10
 SAMPLE_S = 0.002
 MIB = 1 << 20
@@ -27,23 +27,31 @@ class Puller:
     """What the peers have in common: the registry, the image in it, and a directory for each peer's store."""
 
     def __init__(self, world, registry, image, repository):
-        self.world, self.registry, self.image, self.cleared = world, registry, image, itertools.count()
+        self.world, self.registry, self.image = world, registry, image
         self.reference = registry.fill(image.path, repository)
         self.blobs = f"http://{registry.address}/v2/{repository.split(':')[0]}/blobs"
+        self.disks = world.make_dir("pull-disks")
+        check(["mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", self.disks])
+        world.on_close(self.remove, self.disks)
+
+    def remove(self, directory):
+        self.world.unmount_beneath(directory)
+        subprocess.run(["umount", "-l", directory], capture_output=True, check=False)
 
     def clear(self, name):
-        """A peer's directory, as if it had never been used. What was in it stays aside until the end: ext4 looks with every
-        new file at all that were deleted within the last minutes, which would take longer than the pull itself."""
-        self.world.unmount_beneath(self.world.path(name))
-        if os.path.exists(self.world.path(name)):
-            os.rename(self.world.path(name), os.path.join(self.world.make_dir("pull-aside"), f"{name}-{next(self.cleared)}"))
+        """A new filesystem for a peer, in memory. On a disk that all of them use, ext4 would look with every new file at all that
+        were deleted within the last minutes, by whatever was measured before, which takes longer than the pull itself."""
+        directory, disk = self.world.make_dir(name), os.path.join(self.disks, name)
+        self.remove(directory)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(disk)
+        with open(disk, "wb") as file:
+            file.truncate(DISK_BYTES)
+        check(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk])
+        check(["mount", "-o", "loop", disk, directory])
+        self.world.on_close(self.remove, directory)
         os.sync()
-        return self.world.make_dir(name)
-
-    def remove_all(self, names):
-        for name in [*names, "pull-aside"]:
-            self.world.unmount_beneath(self.world.path(name))
-            check(["rm", "-rf", self.world.path(name)], timeout=600)
+        return directory
 
     def peer(self, key, label, prepare, clear, env=None):
         """A peer whose every visit is checked: it must have fetched the whole image."""
@@ -110,7 +118,7 @@ def docker_peer(puller, docker):
     client, daemon = [], None
 
     def clear():
-        """A daemon that has never pulled: one that removes an image deletes its files, see Puller.clear."""
+        """A daemon that has never pulled."""
         nonlocal daemon
         if daemon:
             end_process(daemon)
@@ -181,7 +189,6 @@ def measure_pull(measure, world, options, docker, effort):
         hutch.before()
         found["memory_kib"] = measure_memory(hutch.argv, hutch.environment())
         found["second"] = measure_second(puller, hutch, second, "debian:second")
-    puller.remove_all(["pull-hutch", "pull-pipeline", "pull-podman"])
     return found
 
 
@@ -231,7 +238,7 @@ def pull_table(found):
 BARS = {"pull": pull_bars}
 SECTIONS = (
     ("Images that are not there", "pull", pull_table,
-     "From Debian's docker-registry on loopback, each into an empty store, with everything written out before. The files are "
+     "From Debian's docker-registry on loopback, each into an ext4 that was made for this one pull, in memory. The files are "
      "those of this host's Debian packages. The pipeline takes one layer after the other, and checks no digest. Memory is the "
      "sum of VmHWM of all processes."),
 )

@@ -9,6 +9,8 @@
 
 /* Bytes between two reports of progress. */
 #define REPORT_BYTES (512u << 10)
+/* That are worth waking those who wait for them: they arrive by sixteen kilobytes. */
+#define WAKE_BYTES (256u << 10)
 
 void job_done(struct layer_job *job)
 {
@@ -48,8 +50,10 @@ static void set_available(struct layer_job *job, uint64_t available)
 {
     struct crew *crew = job->crew;
     (void)pthread_mutex_lock(&crew->mutex);
+    bool is_step = available / WAKE_BYTES != job->available / WAKE_BYTES;
     job->available = available;
-    (void)pthread_cond_broadcast(&crew->changed);
+    if (is_step || available == job->blob->size)
+        (void)pthread_cond_broadcast(&crew->changed);
     (void)pthread_mutex_unlock(&crew->mutex);
 }
 

@@ -14,7 +14,7 @@
 #include "util/own.h"
 
 #define PARALLEL_FETCHES 4
-#define PARALLEL_UNPACKS 3
+#define PARALLEL_UNPACKS 4
 /* Jobs hold descriptors, and more than so many at once make nothing faster. */
 #define BATCH 64
 
