@@ -18,6 +18,7 @@ from report_living import most, peers_table
 from world import Unavailable, check, end_process, find_program, reason_of
 
 DISK_BYTES = 2 << 30  # sparse
+DAEMON_SETTLE_S = 2  # what it still does after it has answered first is not the pull
 MEMORY_LIMIT_KIB = 64 << 10
 SAMPLE_S = 0.002
 MIB = 1 << 20
@@ -47,7 +48,7 @@ class Puller:
             os.unlink(disk)
         with open(disk, "wb") as file:
             file.truncate(DISK_BYTES)
-        check(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk])
+        check([find_program("mkfs.ext4"), "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk])
         check(["mount", "-o", "loop", disk, directory])
         self.world.on_close(self.remove, directory)
         os.sync()
@@ -95,7 +96,8 @@ def podman_peer(puller, wanted):
     label = "`podman pull`"
     if not wanted:
         return peer_list.Peer("podman", label, reason="--no-engines")
-    env = peer_list.podman_environment(puller.world)
+    # its blobs go where the rest goes; by itself it has them in /var/tmp
+    env = peer_list.podman_environment(puller.world) | {"TMPDIR": puller.world.path("pull-podman")}
     try:
         podman = [find_program("podman"), "--root", puller.world.path("pull-podman", "root"), "--runroot",
                   puller.world.path("pull-podman", "run")]
@@ -124,6 +126,7 @@ def docker_peer(puller, docker):
             end_process(daemon)
         puller.clear(f"pull-docker-{driver}")
         client[:], daemon = peer_list.start_dockerd(puller.world, driver, "pull-docker")
+        time.sleep(DAEMON_SETTLE_S)
 
     return puller.peer("docker", f"{label} ({driver})", lambda: [*client, "pull", "-q", puller.reference], clear)
 

@@ -6,9 +6,8 @@
  *     stream put ADDRESS BYTES   the same the other way, until the server has all of them
  *     stream connect ADDRESS N   N connections, one after the other, each until the server's first
  *                                byte is there; says what each took
- *     stream apart ADDRESS N     the same, with client and server on a processor of their own:
- * those of two machines never share one, which the scheduler of one machine likes best for two who
- * wait for each other */
+ *     stream apart ADDRESS N     the same with a processor for each of client and server, as on two
+ *                                machines: on one, the scheduler likes to have them on the same */
 #include <arpa/inet.h>
 #include <err.h>
 #include <inttypes.h>
@@ -113,7 +112,10 @@ static void greet(int listener)
 
 static void greet_apart(int listener)
 {
-    if (fork() != 0)
+    pid_t pid = fork();
+    if (pid < 0)
+        err(1, "fork");
+    if (pid > 0)
         return;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     stay_on(false);

@@ -13,14 +13,21 @@ static void reject(struct gateway *gateway, const struct door *door, int fd, enu
     side_reset(&side);
 }
 
+static bool is_at_limit(const struct gateway *gateway)
+{
+    uint64_t limit = gateway->order ? gateway->order->head->max_connections : 0;
+    return limit && gateway->connections.count >= limit;
+}
+
+static bool is_full(const struct gateway *gateway)
+{
+    return is_at_limit(gateway) || gateway->connections.count >= gateway->connections.max;
+}
+
 /* A full gateway lets go of whoever has said nothing yet; a limit of the order is a limit. */
 static bool has_room(struct gateway *gateway)
 {
-    const struct connections *connections = &gateway->connections;
-    uint64_t limit = gateway->order ? gateway->order->head->max_connections : 0;
-    if (limit && connections->count >= limit)
-        return false;
-    return connections->count < connections->max || connections_make_room(gateway);
+    return !is_full(gateway) || (!is_at_limit(gateway) && connections_make_room(gateway));
 }
 
 /* Without descriptors the listener would report the same connection forever. */
@@ -34,8 +41,15 @@ void door_on_event(struct watch *watch, uint32_t events)
 {
     struct door *door = LOOP_OWNER(watch, struct door, watch);
     struct gateway *gateway = door->site->gateway;
+    bool has_waited = door->has_waited;
     (void)events;
+    door->has_waited = false;
     for (int i = 0; i < ACCEPTS_OF_A_TURN; i++) {
+        if (is_full(gateway) && !has_waited) {
+            /* who has ended in this round is heard after the doors */
+            door->has_waited = i == 0;
+            return;
+        }
         /* cppcheck-suppress nullPointer ; it has an attribute that says otherwise */
         int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {

@@ -54,8 +54,9 @@ void connection_close(struct connection *connection, bool with_reset)
     dial_end(&connection->dial);
     loop_timer_unset(&gateway->loop, &connection->deadline);
     budget_forget(&gateway->budget, &connection->waiter);
-    (with_reset ? side_reset : side_leave)(&connection->client);
-    (with_reset ? side_reset : side_leave)(&connection->server);
+    void (*leave)(struct side * side) = with_reset ? side_reset : side_leave;
+    leave(&connection->client);
+    leave(&connection->server);
     flow_done(&connection->out, &gateway->connections.holds);
     flow_done(&connection->in, &gateway->connections.holds);
     figures_connection_end(gateway->table);

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #define EVENTS_OF_A_ROUND 64
-#define RELEASES_THAT_WAIT 16
+#define RELEASES_THAT_WAIT 8
 
 static uint64_t clock_us(void)
 {
@@ -153,9 +153,9 @@ static void run_releases(struct loop *loop)
     struct deferred *deferred = loop->had_its_turn;
     loop->had_its_turn = loop->released;
     loop->released = NULL;
-    loop->released_count = 0;
     while (deferred) {
         struct deferred *next = deferred->next;
+        loop->released_count--;
         deferred->release(deferred);
         deferred = next;
     }

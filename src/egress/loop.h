@@ -51,7 +51,7 @@ struct loop {
     struct turn *last_turn;
     struct deferred *released;
     struct deferred *had_its_turn;
-    unsigned released_count;
+    unsigned released_count; /* in both of them */
 };
 
 int loop_init(struct loop *loop, struct hutch_error *err);

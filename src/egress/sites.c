@@ -123,7 +123,7 @@ int site_open_door(struct site *site, uint16_t family, uint16_t port, int fd)
         hutch_fd_close(&fd);
         return -1;
     }
-    *door = (struct door){.watch = {fd, door_on_event, .is_door = true},
+    *door = (struct door){.watch = {.fd = fd, .on_event = door_on_event, .is_door = true},
                           .site = site,
                           .family = family,
                           .port = port,

@@ -21,6 +21,7 @@ struct door {
     struct door *next;
     uint16_t family;
     uint16_t port;
+    bool has_waited;   /* a round, for whoever has ended to make room */
     struct timer rest; /* while it accepts nothing, for want of descriptors */
     struct deferred release;
 };

@@ -14,7 +14,8 @@
 #include "util/own.h"
 
 #define PARALLEL_FETCHES 4
-#define PARALLEL_UNPACKS 4
+/* As many: a layer that is there and waits for a thread would be the last one, alone. */
+#define PARALLEL_UNPACKS PARALLEL_FETCHES
 /* Jobs hold descriptors, and more than so many at once make nothing faster. */
 #define BATCH 64
 

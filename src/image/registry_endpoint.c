@@ -112,11 +112,15 @@ int64_t endpoint_patience_ms(const struct http_exchange *exchange, unsigned fail
     return wait < LONGEST_WAIT_MS ? wait : LONGEST_WAIT_MS;
 }
 
-/* Whatever it answers over TLS, it speaks TLS. A certificate that is not right does not lead to
- * plain HTTP. */
-static bool speaks_no_tls(CURLcode result)
+/* Whatever it answers over TLS, it speaks TLS: neither a certificate that is not right nor anything
+ * that comes after it leads to plain HTTP. */
+static bool speaks_no_tls(const struct http_exchange *exchange)
 {
-    switch ((int)result) {
+    curl_off_t shaken_us = 0;
+    (void)curl_easy_getinfo(exchange->easy, CURLINFO_APPCONNECT_TIME_T, &shaken_us);
+    if (shaken_us > 0)
+        return false;
+    switch ((int)exchange->result) {
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_COULDNT_CONNECT:
     case CURLE_GOT_NOTHING:
@@ -144,8 +148,9 @@ static int find_scheme(struct endpoint *endpoint, struct http *http, struct hutc
      * by the requests that follow, and reading all authorities takes 20 ms */
     policy.unchecked_host = endpoint->host;
     exchange.policy = &policy;
+    exchange.stays = true;
     int r = http_run(http, &exchange, url, err);
-    bool is_plain = r < 0 && speaks_no_tls(exchange.result);
+    bool is_plain = r < 0 && speaks_no_tls(&exchange);
     bool is_tls = r == 0 || exchange.status != 0;
     http_done(http, &exchange);
     if (!is_plain && !is_tls)

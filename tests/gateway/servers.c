@@ -121,6 +121,12 @@ static void greet(struct seen *seen, int fd)
     echo(seen, fd);
 }
 
+static void part(struct seen *seen, int fd)
+{
+    (void)seen;
+    (void)!write(fd, "220 bye\n", 8);
+}
+
 static void source(struct seen *seen, int fd)
 {
     static unsigned char data[65536];
@@ -219,7 +225,7 @@ static const struct {
 } services[] = {
     {53, serve_names_tcp}, {PORT_WEB, web},     {PORT_TLS, tls},       {PORT_WEB_TOO, web},
     {PORT_ECHO, echo},     {PORT_GREET, greet}, {PORT_SOURCE, source}, {PORT_SINK, sink},
-    {PORT_SOCKS, socks},   {PORT_PROXY, proxy}, {PORT_SILENT, silent},
+    {PORT_SOCKS, socks},   {PORT_PROXY, proxy}, {PORT_SILENT, silent}, {PORT_PART, part},
 };
 
 static void accept_one(struct seen *seen, int listener, size_t which)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -47,6 +48,26 @@ static void no_more_connections_than_the_limit(void **state)
     for (int i = 0; i < 100 && world->table->connections_open > 1; i++)
         (void)usleep(10000);
     assert_true(echoes(world, "web.example"));
+}
+
+/* The end of the one and the beginning of the next reach a gateway that was away together. */
+static void who_comes_when_another_has_ended_has_its_place(void **state)
+{
+    struct world *world = *state;
+    const struct wanted wanted = {.rules = {"web.example:7005"}, .max_connections = 1};
+    struct address address;
+    char data[64];
+    gateway_start_with(world, &wanted);
+    assert_int_equal(inside_ask(world, "web.example", DNS_A, &address), DNS_OK);
+    hutch_autofd int fd = inside_connect_address(world, &address, PORT_PART);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(read_some(fd, data, sizeof(data)), 8); /* to its end */
+        assert_int_equal(kill(world->gateway, SIGSTOP), 0);
+        hutch_fd_close(&fd);
+        fd = inside_connect_address(world, &address, PORT_PART);
+        assert_int_equal(kill(world->gateway, SIGCONT), 0);
+    }
+    assert_int_equal(read_some(fd, data, sizeof(data)), 8);
 }
 
 static void no_more_bytes_than_the_limit(void **state)
@@ -211,6 +232,7 @@ int main(void)
     const struct rlimit files = {8192, 8192};
     const struct CMUnitTest tests[] = {
         GATEWAY_TEST(no_more_connections_than_the_limit),
+        GATEWAY_TEST(who_comes_when_another_has_ended_has_its_place),
         GATEWAY_TEST(no_more_bytes_than_the_limit),
         GATEWAY_TEST(no_faster_than_the_limit),
         GATEWAY_TEST(a_socks_proxy_gets_the_name),

@@ -27,6 +27,7 @@ enum service {
     PORT_SINK = 7003,   /* reads until the end, says how much it was */
     PORT_WEB_TOO = 8080,
     PORT_SILENT = 7004, /* accepts and reads nothing */
+    PORT_PART = 7005,   /* speaks first, and that is all */
 };
 
 /* What the outside has seen; shared with its processes. */
