@@ -260,6 +260,7 @@ void servers_run(struct seen *seen)
     polls[0] = (struct pollfd){open_server(SOCK_DGRAM, 53), POLLIN, 0};
     for (size_t i = 0; i < HUTCH_COUNT(services); i++)
         polls[i + 1] = (struct pollfd){open_server(SOCK_STREAM, services[i].port), POLLIN, 0};
+    __atomic_store_n(&seen->is_ready, true, __ATOMIC_RELEASE);
     for (;;) {
         (void)poll(polls, HUTCH_COUNT(polls), -1);
         if (polls[0].revents)

@@ -32,6 +32,7 @@ enum service {
 
 /* What the outside has seen; shared with its processes. */
 struct seen {
+    bool is_ready;      /* every server listens */
     unsigned questions; /* to the name server */
     char last_question[256];
     unsigned connections; /* to all servers */
