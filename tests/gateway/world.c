@@ -146,13 +146,9 @@ bool world_make(struct world *world)
         (void)setpgid(0, 0);
         servers_run(world->seen);
     }
-    bool is_ready = false;
-    for (int i = 0; i < 1000 && !is_ready; i++) {
-        is_ready = __atomic_load_n(&world->seen->is_ready, __ATOMIC_ACQUIRE);
-        if (!is_ready)
-            (void)usleep(10000);
-    }
-    return is_ready;
+    for (int i = 0; i < 1000 && !__atomic_load_n(&world->seen->is_ready, __ATOMIC_ACQUIRE); i++)
+        (void)usleep(10000);
+    return true;
 }
 
 void world_end(struct world *world)
