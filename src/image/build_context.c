@@ -20,16 +20,16 @@
 struct unpacking {
     struct inflate *inflate;
     struct hutch_error *err; /* why there is no more to read */
+    char buffer[64u << 10];
 };
 
-static ssize_t read_some(void *userdata, void *buffer, size_t size)
+static ssize_t lend(void *userdata, const char **ret_data)
 {
     struct unpacking *unpacking = userdata;
-    ssize_t got = inflate_read(unpacking->inflate, buffer, size, unpacking->err);
-    if (got >= 0)
-        return got;
+    *ret_data = unpacking->buffer;
     errno = EIO;
-    return -1;
+    return inflate_fill(unpacking->inflate, unpacking->buffer, sizeof(unpacking->buffer),
+                        unpacking->err);
 }
 
 static int fail_unpack(const struct tar_failure *failure, struct hutch_error *err)
@@ -43,11 +43,11 @@ static int fail_unpack(const struct tar_failure *failure, struct hutch_error *er
 
 static int unpack(int dir, struct inflate *inflate, struct hutch_error *err)
 {
-    struct unpacking unpacking = {inflate, err};
+    struct unpacking unpacking = {.inflate = inflate, .err = err};
     struct tar_failure failure = {.what = TAR_FINE};
     const struct tar_unpack_options options = {.dir = dir,
                                                .names = TAR_NAMES_REFUSE,
-                                               .read = read_some,
+                                               .lend = lend,
                                                .context = &unpacking,
                                                .max_bytes = LAYER_DEFAULT_BYTES,
                                                .max_entries = LAYER_DEFAULT_ENTRIES};

@@ -147,7 +147,7 @@ static int take_in(struct intake *intake, struct layer_writer *layer, int dir,
         status = implicit_settle(composition->store, dir, &result, &composition->names, stack_key,
                                  key, err);
     if (status == 0)
-        status = layer_commit(layer, key, name, err);
+        status = layer_commit(layer, key, layer_known_sum(&result), name, err);
     if (status == 0)
         status = note_layer(composition, &blob, result.diff_id, name, err);
     layer_result_done(&result);

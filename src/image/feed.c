@@ -5,13 +5,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "image/hash.h"
 #include "image/inflate.h"
 
 #define SLOTS 4u
-#define SLOT_BYTES (256u << 10)
+#define SLOT_BYTES (256u << 10) /* blocks of archives lie in one slot */
 
 /* The thread owns the slot after the last filled one, the reader the first filled one. */
 struct feed {
@@ -31,32 +30,25 @@ struct feed {
     uint64_t bytes;
     uint64_t max_bytes;
     /* the reader's own */
-    size_t at;
+    bool is_lent; /* the first filled slot */
     size_t lengths[SLOTS];
     unsigned char *slots[SLOTS];
 };
 
 /* ---- the thread ---- */
 
-/* A slot full, or what there is before the end. */
 static int fill(struct feed *feed, unsigned char *slot, size_t *ret_length, struct hutch_error *err)
 {
-    size_t length = 0;
-    ssize_t got = 1;
-    while (got > 0 && length < SLOT_BYTES) {
-        got = inflate_read(feed->inflate, slot + length, SLOT_BYTES - length, err);
-        if (got > 0)
-            length += (size_t)got;
-    }
-    if (got < 0)
+    ssize_t length = inflate_fill(feed->inflate, slot, SLOT_BYTES, err);
+    if (length < 0)
         return -1;
-    feed->bytes += length;
+    feed->bytes += (size_t)length;
     if (feed->bytes > feed->max_bytes)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "the layer is larger than %llu bytes when it is decompressed",
                           (unsigned long long)feed->max_bytes);
-    hash_add(feed->hash, slot, length);
-    *ret_length = length;
+    hash_add(feed->hash, slot, (size_t)length);
+    *ret_length = (size_t)length;
     return 0;
 }
 
@@ -118,24 +110,17 @@ static void give_back(struct feed *feed)
     feed->emptied++;
     (void)pthread_cond_signal(&feed->changed);
     (void)pthread_mutex_unlock(&feed->lock);
-    feed->at = 0;
 }
 
-ssize_t feed_read(struct feed *feed, void *buffer, size_t size)
+ssize_t feed_next(struct feed *feed, const char **ret_data)
 {
-    size_t length = wait_for_bytes(feed);
-    if (length == 0) {
-        errno = EIO;
-        return feed_has_failed(feed, NULL) ? -1 : 0;
-    }
-    length -= feed->at;
-    if (length > size)
-        length = size;
-    memcpy(buffer, feed->slots[feed->emptied % SLOTS] + feed->at, length);
-    feed->at += length;
-    if (feed->at == feed->lengths[feed->emptied % SLOTS])
+    if (feed->is_lent)
         give_back(feed);
-    return (ssize_t)length;
+    size_t length = wait_for_bytes(feed);
+    feed->is_lent = length > 0;
+    *ret_data = (const char *)feed->slots[feed->emptied % SLOTS];
+    errno = EIO;
+    return length == 0 && feed_has_failed(feed, NULL) ? -1 : (ssize_t)length;
 }
 
 bool feed_has_failed(struct feed *feed, struct hutch_error *err)

@@ -12,8 +12,9 @@ struct feed;
 /* More than max_bytes is a failure. */
 int feed_start(layer_source *source, void *context, uint64_t max_bytes, struct feed **ret_feed,
                struct hutch_error *err) HUTCH_MUST_CHECK;
-/* The next bytes: their number, 0 at the end, -1 with errno EIO; then feed_finish tells more. */
-ssize_t feed_read(struct feed *feed, void *buffer, size_t size);
+/* The next bytes, valid until the next call: their number, 0 at the end, -1 with errno EIO; then
+ * feed_finish tells more. */
+ssize_t feed_next(struct feed *feed, const char **ret_data);
 /* Takes what nobody has read, to the end, and gives the digest and the number of all bytes. */
 int feed_finish(struct feed *feed, char ret_digest[IMAGE_DIGEST_BYTES], uint64_t *ret_bytes,
                 struct hutch_error *err) HUTCH_MUST_CHECK;

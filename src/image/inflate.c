@@ -262,3 +262,14 @@ ssize_t inflate_read(struct inflate *inflate, void *buffer, size_t size, struct 
             return -1;
     }
 }
+
+ssize_t inflate_fill(struct inflate *inflate, void *buffer, size_t size, struct hutch_error *err)
+{
+    size_t length = 0;
+    ssize_t got = 1;
+    while (got > 0 && length < size) {
+        got = inflate_read(inflate, (char *)buffer + length, size - length, err);
+        length += got > 0 ? (size_t)got : 0;
+    }
+    return got < 0 ? -1 : (ssize_t)length;
+}

@@ -20,5 +20,7 @@ int inflate_new(layer_source *source, void *context, struct inflate **ret_inflat
 void inflate_free(struct inflate *inflate);
 /* At least one byte and at most size: their number, 0 at the end, -1 with *err. */
 ssize_t inflate_read(struct inflate *inflate, void *buffer, size_t size, struct hutch_error *err);
+/* All of size, or what there is before the end. */
+ssize_t inflate_fill(struct inflate *inflate, void *buffer, size_t size, struct hutch_error *err);
 
 #endif

@@ -8,16 +8,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "image/layer_rules.h"
 #include "util/own.h"
 
 #define MAX_NAME_BYTES (64u << 10)
 
-static ssize_t read_feed(void *context, void *buffer, size_t size)
+static ssize_t lend(void *context, const char **ret_data)
 {
     const struct layer_work *work = context;
-    return feed_read(work->feed, buffer, size);
+    return feed_next(work->feed, ret_data);
 }
 
 static void keep_owner(void *context, uid_t *uid, gid_t *gid)
@@ -111,7 +112,7 @@ static int unpack(const struct layer_options *options, struct layer_work *work,
         .make_fifos = true,
         .map_owner = options->keeps_owners ? keep_owner : NULL,
         .context = work,
-        .read = read_feed,
+        .lend = lend,
         .rules = &layer_rules,
         .max_bytes = options->max_bytes ? options->max_bytes : LAYER_DEFAULT_BYTES,
         .max_entries = options->max_entries ? options->max_entries : LAYER_DEFAULT_ENTRIES,
@@ -122,6 +123,8 @@ static int unpack(const struct layer_options *options, struct layer_work *work,
         return status;
     if (tar_unpack(&how, -EBADF, &failure) < 0)
         return fail_unpack(work->feed, &failure, err);
+    result->sum = work->sum;
+    result->is_miscounted = work->is_miscounted;
     status = feed_finish(work->feed, result->diff_id, &result->bytes, err);
     return status < 0 ? status : list_implicit(options, work, &result->implicit_dirs, err);
 }
@@ -129,7 +132,7 @@ static int unpack(const struct layer_options *options, struct layer_work *work,
 int layer_unpack(const struct layer_options *options, struct layer_result *ret_result,
                  struct hutch_error *err)
 {
-    struct layer_work work = {0};
+    struct layer_work work = {.sum.entries = 1};
     struct layer_result result = {0};
     int status = unpack(options, &work, &result, err);
     feed_free(work.feed);
@@ -145,4 +148,12 @@ int layer_unpack(const struct layer_options *options, struct layer_result *ret_r
 void layer_result_done(struct layer_result *result)
 {
     hutch_strlist_done(&result->implicit_dirs);
+}
+
+/* Directories that were not mentioned may yet move, and an ordinary user does not see into every
+ * directory that an image has. */
+const struct tree_sum *layer_known_sum(const struct layer_result *result)
+{
+    bool is_known = !result->is_miscounted && !result->implicit_dirs.count && geteuid() == 0;
+    return is_known ? &result->sum : NULL;
 }

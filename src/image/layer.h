@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "image/digest.h"
+#include "image/tree_sum.h"
 #include "util/error.h"
 #include "util/strlist.h"
 
@@ -41,11 +42,15 @@ struct layer_result {
     /* Directories that the archive does not mention but whose content it has: they have a mode of
      * their own making, so what lies below decides (see image/implicit.h). Mostly none. */
     struct hutch_strlist implicit_dirs;
+    struct tree_sum sum; /* of what was made, but for disk_bytes */
+    bool is_miscounted;  /* some of that was replaced, or lies too deep to be counted */
 };
 
 int layer_unpack(const struct layer_options *options, struct layer_result *ret_result,
                  struct hutch_error *err) HUTCH_MUST_CHECK;
 void layer_result_done(struct layer_result *result);
+/* What tree_sum() would find in the unpacked layer; NULL: only a look can tell. */
+const struct tree_sum *layer_known_sum(const struct layer_result *result);
 
 /* The other way: what an overlay's upper directory holds, as a layer. Whiteouts and opaque
  * directories become .wh. files; `map` gives owners as the image has them. Writes gzip to out_fd;

@@ -171,8 +171,8 @@ static int enter_key(const struct image_store *store, const char *key, const cha
     }
 }
 
-int layer_commit(struct layer_writer *writer, const char *key, char ret_name[16],
-                 struct hutch_error *err)
+int layer_commit(struct layer_writer *writer, const char *key, const struct tree_sum *sum,
+                 char ret_name[16], struct hutch_error *err)
 {
     char entry[STORE_PATH_BYTES], path[STORE_PATH_BYTES];
     int r = key_path(key, entry, err);
@@ -182,7 +182,7 @@ int layer_commit(struct layer_writer *writer, const char *key, char ret_name[16]
     if (r < 0)
         return r;
     const char *number = strchr(path, '/') + 1;
-    r = settle_note(&writer->store, number, err);
+    r = settle_note(&writer->store, number, sum, err);
     if (r >= 0)
         r = enter_key(&writer->store, key, entry, number, ret_name, err);
     if (r < 0)

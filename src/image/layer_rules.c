@@ -21,6 +21,15 @@
 #define FILLING_BITS 0700
 #define MAX_NOTED_BYTES (16u << 20)
 
+/* One more name, with what its file holds: so that nobody has to look through the tree for it. */
+static void count(const struct unpack *unpack, uint64_t bytes)
+{
+    struct layer_work *work = unpack->options->context;
+    work->sum.entries++;
+    work->sum.bytes += bytes;
+    work->is_miscounted = work->is_miscounted || unpack->dirs.depth > TREE_SUM_LEVELS;
+}
+
 /* ---- whiteouts ---- */
 
 static bool begins_with(const char *text, const char *beginning)
@@ -44,8 +53,10 @@ static bool is_whiteout(int dir, const char *name)
 /* Anything of the name that is there was put there by this layer. */
 static int make_whiteout(struct unpack *unpack, int dir, const char *name)
 {
-    if (mknodat(dir, name, S_IFCHR, makedev(0, 0)) == 0)
+    if (mknodat(dir, name, S_IFCHR, makedev(0, 0)) == 0) {
+        count(unpack, 0);
         return 0;
+    }
     if (errno != EEXIST)
         return unpack_fail(unpack, TAR_TARGET, errno);
     int fd = openat(dir, name, TAR_OPEN_DIRECTORY);
@@ -114,6 +125,10 @@ static int admit(struct unpack *unpack)
     case NO_WHITEOUT:
         break;
     }
+    if (type == TAR_TYPE_FILE)
+        count(unpack, unpack->reader.entry.file_size);
+    else if (type == TAR_TYPE_SYMLINK || type == TAR_TYPE_FIFO)
+        count(unpack, 0);
     return type == TAR_TYPE_CHARACTER || type == TAR_TYPE_BLOCK ? take_device(unpack) : 0;
 }
 
@@ -165,6 +180,7 @@ static int step_into_new(struct unpack *unpack, int dir, const char *name, bool 
         return unpack_fail(unpack, TAR_TARGET, errno);
     if (unpack_push(unpack, fd, name) < 0)
         return -1;
+    count(unpack, 0);
     struct tar_level *level = tar_dirs_inner(&unpack->dirs);
     level->has_attributes = true;
     level->attributes = (struct tar_attributes){.mode = TOP_MODE};
@@ -180,8 +196,10 @@ static int step(struct unpack *unpack, const char *name)
     int fd = open_for_filling(dir, name, &info);
     if (fd < 0 && errno == ENOENT)
         return step_into_new(unpack, dir, name, false);
-    if (fd < 0 && is_whiteout(dir, name) && unlinkat(dir, name, 0) == 0)
+    if (fd < 0 && is_whiteout(dir, name) && unlinkat(dir, name, 0) == 0) {
+        unpack->has_replaced = true;
         return step_into_new(unpack, dir, name, true);
+    }
     if (fd < 0)
         return unpack_fail_step(unpack, dir, name, errno);
     if (unpack_push(unpack, fd, name) < 0)
@@ -194,6 +212,8 @@ static int take_directory(struct unpack *unpack, enum unpack_found found)
 {
     struct layer_work *work = unpack->options->context;
     int fd = tar_dirs_inner(&unpack->dirs)->fd;
+    if (found == UNPACK_MADE)
+        count(unpack, 0);
     if (found == UNPACK_FOUND && fchmod(fd, FILLING_BITS) < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
     if (found == UNPACK_FOUND && note(unpack, &work->mentioned) < 0)
@@ -220,14 +240,17 @@ static int check_link_source(struct unpack *unpack, int dir, const char *name)
     if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? unpack_fail(unpack, TAR_LINK_SOURCE, 0)
                                : unpack_fail(unpack, TAR_TARGET, errno);
-    if (S_ISREG(info.st_mode) || S_ISLNK(info.st_mode) || S_ISFIFO(info.st_mode))
-        return 0;
-    return unpack_fail(unpack, TAR_LINK_SOURCE, 0);
+    if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode) && !S_ISFIFO(info.st_mode))
+        return unpack_fail(unpack, TAR_LINK_SOURCE, 0);
+    count(unpack, S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0);
+    return 0;
 }
 
 static int end(struct unpack *unpack)
 {
+    struct layer_work *work = unpack->options->context;
     struct tar_level *top = &unpack->dirs.levels[0];
+    work->is_miscounted = work->is_miscounted || unpack->has_replaced;
     if (!top->has_attributes)
         top->attributes = (struct tar_attributes){.mode = TOP_MODE};
     return unpack_apply(unpack, top->fd, &top->attributes) < 0 ? unpack_fail_apply(unpack, errno)

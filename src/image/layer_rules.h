@@ -12,6 +12,8 @@ struct layer_work {
     struct hutch_strlist implied;   /* directories that were made before they were mentioned */
     struct hutch_strlist mentioned; /* those that were there already when they were */
     size_t noted_bytes;             /* of both */
+    struct tree_sum sum;            /* of what was made */
+    bool is_miscounted;             /* tree_sum() would find something else */
 };
 
 extern const struct tar_rules layer_rules;

@@ -149,7 +149,7 @@ static int unpack(struct layer_job *job, struct hutch_error *err)
             job->result.diff_id, job->diff_id);
     if (job->result.implicit_dirs.count)
         return 0;
-    r = layer_commit(job->layer, job->diff_id, job->name, err);
+    r = layer_commit(job->layer, job->diff_id, layer_known_sum(&job->result), job->name, err);
     layer_free(HUTCH_TAKE_PTR(job->layer));
     return r;
 }

@@ -11,7 +11,6 @@
 
 #include "image/record.h"
 #include "image/store_files.h"
-#include "image/tree_sum.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -120,14 +119,15 @@ int settle_check(const struct image_store *store, struct hutch_error *err)
     return check_former(store, notes, boot, err);
 }
 
-int settle_note(const struct image_store *store, const char *layer, struct hutch_error *err)
+int settle_note(const struct image_store *store, const char *layer, const struct tree_sum *sum,
+                struct hutch_error *err)
 {
     char boot[BOOT_BYTES], line[BOOT_BYTES + 80], path[STORE_PATH_BYTES];
-    struct tree_sum sum;
+    struct tree_sum found;
     struct stat info;
     read_boot(boot);
     (void)snprintf(path, sizeof(path), "layers/%s", layer);
-    if (tree_sum(store->dir, path, &sum) < 0)
+    if (!sum && tree_sum(store->dir, path, &found) < 0)
         return hutch_fail_errno(err, errno, "look through layer %s", layer);
     hutch_autofd int notes = open_notes(store, O_RDWR | O_CREAT | O_APPEND);
     if (notes < 0)
@@ -138,9 +138,10 @@ int settle_note(const struct image_store *store, const char *layer, struct hutch
     if (fstat(notes, &info) < 0)
         return hutch_fail_errno(err, errno, "look at 'images/" NOTES "'");
     bool is_first = info.st_size == 0;
+    sum = sum ? sum : &found;
     int length =
         snprintf(line, sizeof(line), "%s%s%s %" PRIu64 " %" PRIu64 "\n", is_first ? boot : "",
-                 is_first ? "\n" : "", layer, sum.entries, sum.bytes);
+                 is_first ? "\n" : "", layer, sum->entries, sum->bytes);
     if (hutch_write_all(notes, line, (size_t)length) == 0 && fdatasync(notes) == 0 &&
         (!is_first || fsync(store->dir) == 0))
         return 0;

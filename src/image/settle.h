@@ -17,11 +17,13 @@
 #define HUTCH_IMAGE_SETTLE_H
 
 #include "image/store.h"
+#include "image/tree_sum.h"
 
 /* Compares what a former boot has noted. Without such notes, three small system calls. */
 int settle_check(const struct image_store *store, struct hutch_error *err) HUTCH_MUST_CHECK;
-/* Notes a layer that is about to be entered under its key. */
-int settle_note(const struct image_store *store, const char *layer,
+/* Notes a layer that is about to be entered under its key. What it holds is looked at where `sum`
+ * is NULL. */
+int settle_note(const struct image_store *store, const char *layer, const struct tree_sum *sum,
                 struct hutch_error *err) HUTCH_MUST_CHECK;
 
 #endif

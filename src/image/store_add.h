@@ -62,9 +62,10 @@ struct layer_writer;
 int layer_begin(const struct image_store *store, struct layer_writer **ret_writer, int *ret_dir,
                 struct hutch_error *err) HUTCH_MUST_CHECK;
 /* Gives it its number and enters it under the key. Of two with one key the first stays. The writer
- * is to be freed all the same, and what has no key goes with it. */
-int layer_commit(struct layer_writer *writer, const char *key, char ret_name[16],
-                 struct hutch_error *err) HUTCH_MUST_CHECK;
+ * is to be freed all the same, and what has no key goes with it. `sum` is what it holds; NULL: who
+ * unpacked it does not know. */
+int layer_commit(struct layer_writer *writer, const char *key, const struct tree_sum *sum,
+                 char ret_name[16], struct hutch_error *err) HUTCH_MUST_CHECK;
 void layer_free(struct layer_writer *writer);
 /* The number of the layer with this key; false: not there. */
 bool store_find_layer(const struct image_store *store, const char *key, char ret_name[16]);

@@ -9,9 +9,6 @@
 
 #include "util/own.h"
 
-/* Each level is a descriptor and a stack frame, and whoever made the tree has chosen how many. */
-#define DEEPEST_LEVEL 64
-
 static int add_directory(int parent, const char *name, unsigned level, struct tree_sum *sum);
 
 static int add_entry(int parent, const char *name, unsigned level, struct tree_sum *sum)
@@ -24,7 +21,7 @@ static int add_entry(int parent, const char *name, unsigned level, struct tree_s
         sum->bytes += (uint64_t)info.st_size;
     sum->disk_bytes += (uint64_t)info.st_blocks * 512 /
                        (S_ISDIR(info.st_mode) || !info.st_nlink ? 1 : info.st_nlink);
-    return S_ISDIR(info.st_mode) && level < DEEPEST_LEVEL
+    return S_ISDIR(info.st_mode) && level < TREE_SUM_LEVELS
                ? add_directory(parent, name, level + 1, sum)
                : 0;
 }

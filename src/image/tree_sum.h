@@ -5,9 +5,12 @@
 
 #include <stdint.h>
 
+/* Each level is a descriptor and a stack frame, and whoever made the tree has chosen how many. */
+#define TREE_SUM_LEVELS 64
+
 struct tree_sum {
-    uint64_t entries;
-    uint64_t bytes;      /* that its files hold */
+    uint64_t entries;    /* with the tree itself */
+    uint64_t bytes;      /* that its files hold, for each of their names */
     uint64_t disk_bytes; /* that they take; of a file with several names each counts its share */
 };
 

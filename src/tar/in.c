@@ -12,12 +12,13 @@
 #define BUFFER_BYTES (256u << 10)
 #define DRAIN_READS 64
 
-int tar_in_init(struct tar_in *in, int fd, tar_read *read, void *context)
+int tar_in_init(struct tar_in *in, int fd, tar_lend *lend, void *context)
 {
-    *in =
-        (struct tar_in){.fd = fd, .read = read, .context = context, .buffer = malloc(BUFFER_BYTES)};
-    if (!read)
-        tar_pipe_enlarge(fd);
+    *in = (struct tar_in){.fd = fd, .lend = lend, .context = context};
+    if (lend)
+        return 0;
+    tar_pipe_enlarge(fd);
+    in->data = in->buffer = malloc(BUFFER_BYTES);
     return in->buffer ? 0 : -1;
 }
 
@@ -27,36 +28,41 @@ void tar_in_done(struct tar_in *in)
     in->buffer = NULL;
 }
 
-static ssize_t read_some(const struct tar_in *in, char *to, size_t room)
+static ssize_t read_some(int fd, char *to, size_t room)
 {
     ssize_t got;
     do
-        got = in->read ? in->read(in->context, to, room) : read(in->fd, to, room);
+        got = read(fd, to, room);
     while (got < 0 && errno == EINTR);
     return got;
 }
 
+/* More behind what is left. What is lent has whole blocks: a part of one is the archive's end. */
 static ssize_t read_more(struct tar_in *in)
 {
-    ssize_t got = read_some(in, in->buffer + in->end, BUFFER_BYTES - in->end);
-    if (got > 0)
-        in->end += (size_t)got;
+    size_t left = in->end - in->at;
+    ssize_t got = 0;
+    if (!in->lend) {
+        memmove(in->buffer, in->buffer + in->at, left);
+        got = read_some(in->fd, in->buffer + left, BUFFER_BYTES - left);
+    } else if (left == 0) {
+        got = in->lend(in->context, &in->data);
+    } else {
+        return 0;
+    }
+    in->at = 0;
+    in->end = left + (got > 0 ? (size_t)got : 0);
     return got;
 }
 
 int tar_in_block(struct tar_in *in, const char **ret_block)
 {
-    if (in->end - in->at < TAR_BLOCK) {
-        memmove(in->buffer, in->buffer + in->at, in->end - in->at);
-        in->end -= in->at;
-        in->at = 0;
-    }
     while (in->end - in->at < TAR_BLOCK) {
         ssize_t got = read_more(in);
         if (got <= 0)
             return (int)got;
     }
-    *ret_block = in->buffer + in->at;
+    *ret_block = in->data + in->at;
     in->at += TAR_BLOCK;
     return 1;
 }
@@ -64,24 +70,32 @@ int tar_in_block(struct tar_in *in, const char **ret_block)
 long tar_in_some(struct tar_in *in, uint64_t max, const char **ret_data)
 {
     if (in->at == in->end) {
-        in->at = in->end = 0;
         ssize_t got = read_more(in);
         if (got <= 0)
             return got;
     }
     size_t length = TAR_MIN(in->end - in->at, max);
-    *ret_data = in->buffer + in->at;
+    *ret_data = in->data + in->at;
     in->at += length;
     return (long)length;
 }
 
+/* What is lent has to be copied; what is read need not pass through the buffer. */
+static ssize_t read_into(struct tar_in *in, char *to, size_t room)
+{
+    const char *data;
+    if (!in->lend && in->at == in->end)
+        return read_some(in->fd, to, room);
+    long got = tar_in_some(in, room, &data);
+    if (got > 0)
+        memcpy(to, data, (size_t)got);
+    return got;
+}
+
 int tar_in_fill(struct tar_in *in, char *to, size_t length)
 {
-    size_t done = TAR_MIN(in->end - in->at, length);
-    memcpy(to, in->buffer + in->at, done);
-    in->at += done;
-    while (done < length) {
-        ssize_t got = read_some(in, to + done, length - done);
+    for (size_t done = 0; done < length;) {
+        ssize_t got = read_into(in, to + done, length - done);
         if (got <= 0)
             return (int)got;
         done += (size_t)got;
@@ -93,7 +107,7 @@ void tar_in_drain(struct tar_in *in)
 {
     ssize_t got = 1;
     for (unsigned i = 0; i < DRAIN_READS && got > 0; i++) {
-        in->at = in->end = 0;
+        in->at = in->end;
         got = read_more(in);
     }
 }

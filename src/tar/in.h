@@ -10,15 +10,16 @@
 
 struct tar_in {
     int fd;
-    tar_read *read; /* in its place, unless it is NULL */
+    tar_lend *lend; /* in its place, unless it is NULL */
     void *context;
-    char *buffer;
+    char *buffer;     /* what is read; NULL when it is lent */
+    const char *data; /* the buffer, or what was lent last */
     size_t at;
     size_t end;
 };
 
 /* Either a descriptor or a function to read from. */
-int tar_in_init(struct tar_in *in, int fd, tar_read *read, void *context);
+int tar_in_init(struct tar_in *in, int fd, tar_lend *lend, void *context);
 void tar_in_done(struct tar_in *in);
 /* The next block, valid until the next call. Returns 1, 0 when the stream ends before it, -1 with
  * errno. */

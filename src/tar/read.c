@@ -23,7 +23,7 @@ int tar_reader_init(struct tar_reader *reader, const struct tar_unpack_options *
 {
     *reader = (struct tar_reader){.failure = failure, .is_layer = options->rules};
     reader->local.wants_xattrs = reader->is_layer;
-    if (tar_in_init(&reader->in, fd, options->read, options->context) < 0)
+    if (tar_in_init(&reader->in, fd, options->lend, options->context) < 0)
         return tar_reader_fail(reader, TAR_MEMORY, errno);
     return 0;
 }

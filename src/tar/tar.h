@@ -112,8 +112,9 @@ enum tar_names {
     TAR_NAMES_RELATIVE, /* "/" at the front, and everything up to the last "..", is dropped */
 };
 
-/* The archive's next bytes, at most size: their number, 0 at the end, -1 with errno. */
-typedef ssize_t tar_read(void *context, void *buffer, size_t size);
+/* The archive's next bytes: their number, 0 at the end, -1 with errno. They are valid until the
+ * next call. All but the last are whole blocks of 512 bytes. */
+typedef ssize_t tar_lend(void *context, const char **ret_data);
 
 struct tar_rules; /* of archives that mean more than their files say: tar/unpack.h */
 
@@ -133,7 +134,7 @@ struct tar_unpack_options {
     tar_skipped *skipped;     /* may be NULL */
     void *context;
     uint64_t direct_from; /* files of at least this size pass by the page cache; 0: none does */
-    tar_read *read;       /* NULL: from in_fd */
+    tar_lend *lend;       /* NULL: from in_fd */
     const struct tar_rules *rules; /* NULL: the files are all there is */
     uint64_t max_bytes;            /* of all files' lengths, holes included; 0: no ceiling */
     uint64_t max_entries;          /* 0: no ceiling */

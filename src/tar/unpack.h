@@ -16,7 +16,8 @@ struct unpack {
     struct tar_text link;
     uint64_t bytes_left;
     uint64_t entries_left;
-    bool has_become; /* see tar_become */
+    bool has_become;   /* see tar_become */
+    bool has_replaced; /* a name that was there, so entries that were made are not all there are */
 };
 
 /* What an archive with rules does otherwise. Every slot is there. */
@@ -74,7 +75,7 @@ int unpack_find_parent(const struct unpack *unpack, const char *path, int *ret_d
 
 /* unpack_make.c: everything that is not a directory. */
 /* Takes away what has the name, also a directory if the rules allow it. 0, or -1 with errno. */
-int unpack_clear(const struct unpack *unpack, int dir, const char *name);
+int unpack_clear(struct unpack *unpack, int dir, const char *name);
 int unpack_make(struct unpack *unpack);
 /* Makes it in the place of what was there before. Returns what make returns, -1 with errno. */
 typedef int unpack_making(const struct unpack *unpack, int dir, const char *name);

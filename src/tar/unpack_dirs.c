@@ -199,6 +199,7 @@ static int make_directory(struct unpack *unpack, int dir, const char *name, bool
             fd = unpack->options->rules->open_closed(dir, name);
         if (fd >= 0 || !replaces || (errno != ENOTDIR && errno != ELOOP))
             return fd;
+        unpack->has_replaced = true;
         if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
             return -1;
     }

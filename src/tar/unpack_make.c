@@ -20,8 +20,9 @@ static int new_fifo(const struct unpack *unpack, int dir, const char *name)
     return mkfifoat(dir, name, NEW_MODE);
 }
 
-int unpack_clear(const struct unpack *unpack, int dir, const char *name)
+int unpack_clear(struct unpack *unpack, int dir, const char *name)
 {
+    unpack->has_replaced = true;
     if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno != EISDIR || !unpack->options->rules)
@@ -120,6 +121,7 @@ static int make_link(struct unpack *unpack, int dir, const char *name)
     int status = linkat(from, old, dir, name, 0);
     if (status < 0 && errno == EEXIST) {
         struct stat one, other;
+        unpack->has_replaced = true;
         if (fstatat(from, old, &one, AT_SYMLINK_NOFOLLOW) == 0 &&
             fstatat(dir, name, &other, AT_SYMLINK_NOFOLLOW) == 0 && one.st_ino == other.st_ino &&
             one.st_dev == other.st_dev)

@@ -47,6 +47,17 @@ static int open_new(int place, const char *name)
     return fd;
 }
 
+/* What was counted on the way is what is there. */
+static void check_sum(int dir, const struct tree_sum *sum)
+{
+    struct tree_sum found;
+    REQUIRE(tree_sum(dir, ".", &found) == 0, "cannot look through the tree");
+    REQUIRE(found.entries == sum->entries && found.bytes == sum->bytes,
+            "%llu entries, %llu bytes and not %llu, %llu", (unsigned long long)found.entries,
+            (unsigned long long)found.bytes, (unsigned long long)sum->entries,
+            (unsigned long long)sum->bytes);
+}
+
 static bool unpack(int dir, layer_source *source, void *context)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
@@ -61,6 +72,8 @@ static bool unpack(int dir, layer_source *source, void *context)
     for (const char *at = err.msg; *at; at++)
         REQUIRE((unsigned char)*at >= ' ', "'%s'", err.msg);
     REQUIRE(status < 0 || image_digest_is_valid(result.diff_id), "'%s'", result.diff_id);
+    if (status == 0 && layer_known_sum(&result))
+        check_sum(dir, layer_known_sum(&result));
     layer_result_done(&result);
     return status == 0;
 }
@@ -84,8 +97,8 @@ static void check_round_trip(int place, int dir)
     hutch_autofd int second = open_new(place, "second");
     REQUIRE(unpack(second, read_file, &file), "what was packed is refused");
     hutch_autofd int again = pack(place, second, &other);
-    REQUIRE(strcmp(one.digest, other.digest) == 0 && one.left_out == 0, "%s %s", one.digest,
-            other.digest);
+    REQUIRE(again >= 0 && strcmp(one.digest, other.digest) == 0 && one.left_out == 0,
+            "%s %s, uncompressed %s %s", one.digest, other.digest, one.diff_id, other.diff_id);
     REQUIRE(remove_tree(place, "second") == 0, "cannot remove it");
 }
 

@@ -94,7 +94,7 @@ static inline int world_add_layer(const struct world *world, unsigned layer, con
     if (r >= 0 && world_fill(dir, layer, key) < 0)
         r = hutch_fail_errno(err, errno, "fill a layer");
     if (r >= 0)
-        r = layer_commit(writer, key, name, err);
+        r = layer_commit(writer, key, NULL, name, err);
     layer_free(writer);
     return r;
 }

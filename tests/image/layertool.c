@@ -34,6 +34,15 @@ static int told(int status, const struct hutch_error *err)
     return status < 0;
 }
 
+/* What was counted on the way has to be what is there. */
+static bool is_sum_right(int dir, const struct layer_result *result)
+{
+    const struct tree_sum *known = layer_known_sum(result);
+    struct tree_sum found;
+    return !known || (tree_sum(dir, ".", &found) == 0 && found.entries == known->entries &&
+                      found.bytes == known->bytes);
+}
+
 static int unpack(struct layer_options *options)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
@@ -45,8 +54,11 @@ static int unpack(struct layer_options *options)
     (void)printf("%s %" PRIu64 "\n", result.diff_id, result.bytes);
     for (size_t i = 0; i < result.implicit_dirs.count; i++)
         (void)printf("implicit %s\n", result.implicit_dirs.items[i]);
+    bool is_right = is_sum_right(options->dir, &result);
+    if (!is_right)
+        (void)fprintf(stderr, "layertool: the layer holds something else than was counted\n");
     layer_result_done(&result);
-    return 0;
+    return !is_right;
 }
 
 /* The peak of our own memory: getrusage would count what we were before we were executed. */

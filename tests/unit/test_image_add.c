@@ -21,8 +21,8 @@ static void of_two_layers_with_one_key_the_first_stays(void **state)
     assert_fine(layer_begin(&world->store, &two, &dir_two, &err), &err);
     assert_int_equal(world_put(dir_one, "a", "one"), 0);
     assert_int_equal(world_put(dir_two, "a", "two"), 0);
-    assert_fine(layer_commit(one, key, first, &err), &err);
-    assert_fine(layer_commit(two, key, second, &err), &err);
+    assert_fine(layer_commit(one, key, NULL, first, &err), &err);
+    assert_fine(layer_commit(two, key, NULL, second, &err), &err);
     layer_free(one);
     layer_free(two);
     assert_string_equal(first, "1");
@@ -60,7 +60,7 @@ static void a_layer_that_is_not_committed_leaves_nothing(void **state)
     assert_fine(layer_begin(&world->store, &writer, &dir, &err), &err);
     assert_int_equal(world_fill(dir, 1, "x"), 0);
     assert_int_equal(fchmodat(dir, "etc", 0, 0), 0); /* as in an image, for an ordinary user */
-    assert_int_equal(layer_commit(writer, "no key", name, &err), -HUTCH_E_INVALID);
+    assert_int_equal(layer_commit(writer, "no key", NULL, name, &err), -HUTCH_E_INVALID);
     layer_free(writer);
     assert_int_equal(world_count(world, "layers"), 0);
     assert_int_equal(world_count(world, "tmp"), 0);
@@ -77,7 +77,7 @@ static void a_root_that_denies_writing_keeps_its_mode(void **state)
     digest_of("key", 3, key);
     assert_fine(layer_begin(&world->store, &writer, &dir, &err), &err);
     assert_int_equal(fchmod(dir, 0555), 0);
-    assert_fine(layer_commit(writer, key, name, &err), &err);
+    assert_fine(layer_commit(writer, key, NULL, name, &err), &err);
     assert_int_equal(fstat(dir, &info), 0);
     assert_int_equal(info.st_mode & 07777, 0555);
     layer_free(writer);
