@@ -26,6 +26,29 @@ load words
     hutch gc >/dev/null
 }
 
+# The pool has files of sandboxes that are there, and no others.
+pool_is_known() {
+    local id
+    for id in $(ls "$HUTCH_HOME/lib/pool"); do
+        grep -qxF "$id" "$HUTCH_HOME"/lib/sandboxes/*/id || return 1
+    done
+}
+
+@test "kill -9 of who creates: what it had made of the sandbox's files goes with it, without a sweep" {
+    [ "$HUTCH_TEST_AS" = root ] || skip "the files of an ordinary user's sandbox are in memory"
+    local i
+    create first
+    for i in $(seq 60); do
+        "$HUTCH" create --name "box$i" "${CREATE_FLAGS[@]}" >/dev/null 2>&1 3>&- &
+        sleep "0.00$((RANDOM % 10))"
+        kill -9 $! 2>/dev/null || true
+        wait $! 2>/dev/null || true
+    done
+    until_true 5 pool_is_known
+    after_kill9
+    hutch rm -f first $(hutch ls -q | grep -v '^first$') >/dev/null
+}
+
 @test "kill -9 of the keeper ends every process of the sandbox at once; its files can be started again" {
     create box
     inside box 'echo kept >/workspace/kept'

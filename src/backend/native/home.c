@@ -128,8 +128,6 @@ static int fill(struct home *home, const char *id, const char *spec)
     home->lock = openat(home->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (home->lock < 0 || set_lock(home->lock, F_WRLCK) < 0)
         return -1;
-    if (mkdirat(home->dir, "log", 0700) < 0)
-        return -1;
     return write_file(home->dir, "id", id) < 0 ? -1 : write_file(home->dir, "spec", spec);
 }
 
@@ -285,15 +283,32 @@ int home_prepare(const struct home *home, const struct home_record *record, stru
     return write_state(home, record, false, err);
 }
 
-int home_put(const struct home *home, struct hutch_error *err)
+static int exchange(const struct home *home, const char *fresh, const char *name)
 {
-    return renameat(home->dir, "state.new", home->dir, "state") < 0 ? fail_state(home, err) : 0;
+    if (syscall(SYS_renameat2, home->dir, fresh, home->dir, name, RENAME_EXCHANGE) == 0)
+        return 0;
+    return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
+}
+
+/* A file that takes another's place is on its way to the disk at once on ext4, which costs as much
+ * as the rest of a new home, and as much again when it is removed. Two that change places are not.
+ */
+int home_put(const struct home *home, bool is_new, struct hutch_error *err)
+{
+    int status = is_new ? exchange(home, "state.new", "state")
+                        : renameat(home->dir, "state.new", home->dir, "state");
+    return status < 0 ? fail_state(home, err) : 0;
+}
+
+void home_forget_former(const struct home *home)
+{
+    (void)unlinkat(home->dir, "state.new", 0);
 }
 
 int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err)
 {
     int status = write_state(home, record, true, err);
-    return status < 0 ? status : home_put(home, err);
+    return status < 0 ? status : home_put(home, false, err);
 }
 
 int home_write_spec(const struct home *home, const char *json, struct hutch_error *err)
@@ -304,11 +319,11 @@ int home_write_spec(const struct home *home, const char *json, struct hutch_erro
     return 0;
 }
 
-static int exchange(const struct home *home, const char *fresh, const char *name)
+int home_open_log(const struct home *home)
 {
-    if (syscall(SYS_renameat2, home->dir, fresh, home->dir, name, RENAME_EXCHANGE) == 0)
-        return 0;
-    return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
+    if (mkdirat(home->dir, "log", 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(home->dir, "log", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Written over what is there, and cut only if that was longer: ext4 takes the close of a file that

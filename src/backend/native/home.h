@@ -85,7 +85,11 @@ int home_write(const struct home *home, const struct home_record *record, struct
 /* The same in two steps: what takes long first. Until the second nothing has changed. */
 int home_prepare(const struct home *home, const struct home_record *record,
                  struct hutch_error *err);
-int home_put(const struct home *home, struct hutch_error *err);
+int home_put(const struct home *home, bool is_new, struct hutch_error *err);
+/* Of a new one, whenever there is time for it. */
+void home_forget_former(const struct home *home);
+/* Of the sandbox's own command; made when it is first wanted. The descriptor, or -1 with errno. */
+int home_open_log(const struct home *home);
 /* What was written last, corrected by what is true: without a keeper nothing runs. */
 int home_read(const struct home *home, struct home_record *ret_record, struct hutch_error *err);
 int home_read_spec(const struct home *home, char **ret_text, size_t *ret_length,

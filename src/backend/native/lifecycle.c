@@ -159,20 +159,22 @@ static int remove_container(const struct home *home, const char *id, struct hutc
 static void discard(struct home *home, const char *id)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    if (!home_is_there(home))
-        return;
-    (void)!remove_container(home, id, &ignored); /* or the sweep does */
-    if (pool_remove_id(id) == 0)
+    bool is_there = home_is_there(home);
+    if (is_there)
+        (void)!remove_container(home, id, &ignored); /* or the sweep does */
+    /* a layer that we brought may have come after a keeper that failed */
+    if (pool_remove_id(id) == 0 && is_there)
         (void)!home_remove(home, id, &ignored);
 }
 
 /* With its home made: a keeper for it if there is to be one, and a handle. */
-static int bring_up(struct home *home, const struct home_record *record, struct recruit *recruit,
+static int bring_up(struct home *home, const struct home_record *record,
+                    const struct hutch_spec *spec, struct recruit *recruit,
                     struct hutch_sandbox **ret_sandbox, struct hutch_error *err)
 {
     int status = 0;
     if (recruit) {
-        status = recruit_employ(recruit, home, record, true, err);
+        status = recruit_employ(recruit, home, record, spec, err);
         if (status < 0)
             discard(home, record->id);
     }
@@ -194,7 +196,7 @@ static int make_and_bring_up(struct hutch_spec *spec, const char *layer_of, bool
     if (status == 0)
         status = make(spec, layer_of, &home, record, err);
     if (status == 0)
-        status = bring_up(&home, record, starts ? &recruit : NULL, ret_sandbox, err);
+        status = bring_up(&home, record, spec, starts ? &recruit : NULL, ret_sandbox, err);
     recruit_dismiss(&recruit);
     home_close(&home);
     return status;
@@ -292,7 +294,7 @@ int lifecycle_start(struct hutch_sandbox *sandbox, struct hutch_error *err)
     if (status == 0)
         status = recruit_start(&recruit, err);
     if (status == 0)
-        status = recruit_employ(&recruit, &sandbox->home, &record, false, err);
+        status = recruit_employ(&recruit, &sandbox->home, &record, NULL, err);
     recruit_dismiss(&recruit);
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     int opened = reopen(&sandbox->home, status < 0 ? &ignored : err);

@@ -12,6 +12,7 @@
 
 #include "backend/native/keeper.h"
 #include "backend/native/ledger.h"
+#include "backend/native/wire.h"
 #include "core/enforcement.h"
 #include "core/isolation.h"
 #include "util/kernel.h"
@@ -64,6 +65,7 @@ struct keeper *keeper_new(const struct hutch_spec *spec, const struct image_use 
     keeper->image = image;
     keeper->options = options;
     keeper->lease.fd = keeper->pool.dir = keeper->pidfd = keeper->socket = HUTCH_NO_FD;
+    keeper->layer_from = HUTCH_NO_FD;
     keeper->writable = keeper->artifacts = keeper->terminal = HUTCH_NO_FD;
     keeper->artifacts_target = keeper->memory_layer = HUTCH_NO_FD;
     keeper->feed.target = keeper->core_pattern = HUTCH_NO_FD;
@@ -195,6 +197,21 @@ int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
     return length ? lease_record(&keeper->lease, text, err) : 0;
 }
 
+/* Whoever goes away without a word has asked in vain, and what it leaves goes with the rest. */
+static int await_layer(struct keeper *keeper, struct hutch_error *err)
+{
+    struct wire_message word;
+    if (wire_receive(keeper->layer_from, &word, err) < 0) {
+        struct hutch_error ignored = HUTCH_ERROR_INIT;
+        (void)!pool_adopt(&keeper->pool, 0, 0, &ignored);
+        return -(int)err->code;
+    }
+    keeper->layer_from = HUTCH_NO_FD;
+    keeper->has_layer = wire_number(&word, "is_made", 0);
+    wire_done(&word);
+    return 0;
+}
+
 int keeper_make_layer(struct keeper *keeper, struct hutch_error *err)
 {
     const struct hutch_limits *limits = &keeper->spec->limits;
@@ -206,6 +223,8 @@ int keeper_make_layer(struct keeper *keeper, struct hutch_error *err)
     uint64_t disk_bytes = hutch_spec_disk_bytes(keeper->spec);
     if (!keeper->pool.kind)
         return 0;
+    if (keeper->layer_from >= 0 && await_layer(keeper, err) < 0)
+        return -(int)err->code;
     return keeper->has_layer
                ? pool_adopt(&keeper->pool, disk_bytes, limits->inodes, err)
                : pool_create(&keeper->pool, disk_bytes, limits->inodes, uid, gid, err);

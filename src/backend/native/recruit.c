@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/native/furnish.h"
 #include "backend/native/wire.h"
 #include "hutch/sandbox.h"
 #include "util/own.h"
@@ -60,7 +61,8 @@ void recruit_dismiss(struct recruit *recruit)
 }
 
 static int give_order(const struct recruit *recruit, const struct home *home,
-                      const struct home_record *record, bool is_new, struct hutch_error *err)
+                      const struct home_record *record, bool is_new, bool brings_layer,
+                      struct hutch_error *err)
 {
     struct wire_message order = WIRE_MESSAGE_INIT;
     wire_begin(&order, "keep");
@@ -70,6 +72,7 @@ static int give_order(const struct recruit *recruit, const struct home *home,
     wire_add_number(&order, "on_disk", record->on_disk);
     wire_add_number(&order, "has_layer", record->on_disk && record->has_layer);
     wire_add_number(&order, "missing", record->missing);
+    wire_add_number(&order, "brings_layer", brings_layer);
     wire_add_number(&order, "new", is_new);
     wire_add_fd(&order, home->dir);
     wire_add_fd(&order, home->lock);
@@ -78,11 +81,28 @@ static int give_order(const struct recruit *recruit, const struct home *home,
     return status;
 }
 
+/* While the keeper makes all that does not need it. Why there is none, the keeper tells better: it
+ * tries by itself. One that has failed already has its say in the answer. */
+static void bring_layer(const struct recruit *recruit, const struct hutch_spec *spec,
+                        const char *id)
+{
+    struct wire_message word = WIRE_MESSAGE_INIT;
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    wire_begin(&word, "layer");
+    wire_add_number(&word, "is_made", furnish_layer(spec, id, &ignored) == 0);
+    (void)!wire_send(recruit->socket, &word, &ignored);
+    hutch_buf_done(&word.text);
+}
+
 int recruit_employ(struct recruit *recruit, const struct home *home,
-                   const struct home_record *record, bool is_new, struct hutch_error *err)
+                   const struct home_record *record, const struct hutch_spec *spec,
+                   struct hutch_error *err)
 {
     struct wire_message answer;
-    int status = give_order(recruit, home, record, is_new, err);
+    bool brings_layer = spec && furnish_is_wanted(spec, record);
+    int status = give_order(recruit, home, record, spec != NULL, brings_layer, err);
+    if (status == 0 && brings_layer)
+        bring_layer(recruit, spec, record->id);
     if (status == 0)
         status = wire_receive(recruit->socket, &answer, err);
     recruit_dismiss(recruit);

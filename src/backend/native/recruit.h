@@ -21,9 +21,11 @@ struct recruit {
     }
 
 int recruit_start(struct recruit *recruit, struct hutch_error *err);
-/* Hands the home and its lock over and waits until the sandbox is ready. */
+/* Hands the home and its lock over and waits until the sandbox is ready. Of a new one `spec` is
+ * what the home says, else NULL. */
 int recruit_employ(struct recruit *recruit, const struct home *home,
-                   const struct home_record *record, bool is_new, struct hutch_error *err);
+                   const struct home_record *record, const struct hutch_spec *spec,
+                   struct hutch_error *err);
 /* Safe at any point. */
 void recruit_dismiss(struct recruit *recruit);
 

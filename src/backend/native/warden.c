@@ -101,7 +101,7 @@ static int prepare_ready(struct warden *warden, struct hutch_error *err)
     return home_prepare(&warden->home, &warden->record, err);
 }
 
-static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
+static int build(struct warden *warden, const struct wire_message *order, struct hutch_error *err)
 {
     if (check_artifacts(warden->spec, err) < 0)
         return -(int)err->code;
@@ -124,7 +124,9 @@ static int build(struct warden *warden, bool has_layer, struct hutch_error *err)
     keeper->lease = warden->lease;
     warden->lease.fd = HUTCH_NO_FD;
     keeper->keeps_layer = warden->record.on_disk;
-    keeper->has_layer = has_layer;
+    keeper->has_layer = wire_number(order, "has_layer", 0);
+    if (wire_number(order, "brings_layer", 0))
+        keeper->layer_from = warden->creator;
     if (keeper_read_secrets(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->gateway.is_wanted) {
@@ -148,10 +150,11 @@ static void ready(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
     struct hutch_error err = HUTCH_ERROR_INIT;
+    bool is_new = !strcmp(warden->verb, "create");
     warden->reason = NULL;
     warden->idle_since_us = now_us();
     if ((warden->listener < 0 && warden_listen(warden, &err) < 0) ||
-        home_put(&warden->home, &err) < 0 ||
+        home_put(&warden->home, is_new, &err) < 0 ||
         (keeper_command(warden->keeper)->count && session_start_main(warden, &err) < 0)) {
         warden->failure = err;
         warden->is_ending = true;
@@ -161,6 +164,8 @@ static void ready(struct warden *warden)
     (void)!wire_send(warden->creator, &answer, &err);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
+    if (is_new)
+        home_forget_former(&warden->home);
     plan_done(&warden->keeper->plan);
     claim_prepare(warden);
 }
@@ -496,7 +501,6 @@ int warden_main(void)
     warden->creator = CREATOR_FD;
     if (wire_receive(CREATOR_FD, &order, &err) < 0)
         return 1;
-    bool has_layer = wire_number(&order, "has_layer", 0);
     bool is_new = wire_number(&order, "new", 0);
     int status = take_order(warden, &order, &err);
     warden->verb = is_new ? "create" : "start";
@@ -504,7 +508,7 @@ int warden_main(void)
         status = warden_watch(warden, &err);
     do {
         if (status == 0)
-            status = build(warden, has_layer, &err);
+            status = build(warden, &order, &err);
         if (status == 0)
             serve(warden);
         is_new &= warden->creator >= 0;
