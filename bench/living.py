@@ -108,14 +108,14 @@ def measure_api(measure, tool, boxes, by_key, effort):
 
 
 def measure_cycle(measure, boxes, effort):
-    """A sandbox made, used once and removed, beside `hutch run`: both on the same root."""
-    cycle = [*boxes.create_argv, "--name", "cycle-{}", ",", boxes.hutch, "exec", "cycle-{}", "/bin/true", ",",
-             boxes.hutch, "rm", "-f", "cycle-{}"]
-    compared = [
-        Peer("cycle", "`hutch create`, `exec`, `rm -f`", cycle),
-        prepared("run", "`hutch run --rootfs`",
-                 lambda: [boxes.hutch, "run", "--rootfs", boxes.root, "--", "/bin/true"]),
-    ]
+    """A sandbox made, used once and removed, beside `hutch run`: both on the host's root, and both on one of their own."""
+    compared = []
+    for key, label, root in (("", "", []), ("_root", " --rootfs", ["--rootfs", boxes.root])):
+        cycle = [boxes.hutch, "create", *root, "--name", "cycle-{}", ",", boxes.hutch, "exec", "cycle-{}", "/bin/true", ",",
+                 boxes.hutch, "rm", "-f", "cycle-{}"]
+        compared += [Peer(f"cycle{key}", f"`hutch create{label}`, `exec`, `rm -f`", cycle),
+                     prepared(f"run{key}", f"`hutch run{label}`",
+                              lambda root=root: [boxes.hutch, "run", *root, "--", "/bin/true"])]
     times = measure.in_turn(compared, effort.rounds, "--chain")
     return {"peers": {peer.key: peer for peer in compared}, "times": times}
 

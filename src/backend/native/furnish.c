@@ -101,13 +101,26 @@ static int make_parents(int dir, const char *path)
     return 0;
 }
 
+/* By a ".." a name would lead out of the layer, and from there to the host. */
+static bool is_plain(const char *path)
+{
+    for (;;) {
+        size_t length = strcspn(path, "/");
+        if (length == 0 || (path[0] == '.' && (length == 1 || (length == 2 && path[1] == '.'))))
+            return false;
+        if (!path[length])
+            return true;
+        path += length + 1;
+    }
+}
+
 static int make_entries(const struct plan *plan, int dir)
 {
     const uint16_t left_alone = INIT_STEP_USER | INIT_STEP_INSIDE | INIT_STEP_REPLACE;
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct init_step *step = &plan->steps[i];
         const char *path = plan->blob.data + step->path;
-        if (step->flags & left_alone)
+        if (step->flags & left_alone || !is_plain(path))
             continue;
         if (make_entry(plan, step, dir, path) < 0 &&
             (errno != ENOENT || make_parents(dir, path) < 0 ||
