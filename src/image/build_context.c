@@ -20,16 +20,18 @@
 struct unpacking {
     struct inflate *inflate;
     struct hutch_error *err; /* why there is no more to read */
-    char buffer[64u << 10];
+    char buffer[64u << 10];  /* full, it is whole blocks of an archive */
 };
 
 static ssize_t lend(void *userdata, const char **ret_data)
 {
     struct unpacking *unpacking = userdata;
+    ssize_t length = inflate_fill(unpacking->inflate, unpacking->buffer, sizeof(unpacking->buffer),
+                                  unpacking->err);
     *ret_data = unpacking->buffer;
-    errno = EIO;
-    return inflate_fill(unpacking->inflate, unpacking->buffer, sizeof(unpacking->buffer),
-                        unpacking->err);
+    if (length < 0)
+        errno = EIO;
+    return length;
 }
 
 static int fail_unpack(const struct tar_failure *failure, struct hutch_error *err)

@@ -10,7 +10,7 @@
 #include "image/inflate.h"
 
 #define SLOTS 4u
-#define SLOT_BYTES (256u << 10) /* blocks of archives lie in one slot */
+#define SLOT_BYTES (256u << 10) /* whole blocks of an archive */
 
 /* The thread owns the slot after the last filled one, the reader the first filled one. */
 struct feed {

@@ -248,7 +248,7 @@ static int settle(struct layers *layers, struct layer_job *job, const struct hut
     int r = implicit_settle(layers->crew.store, job->dir, &job->result, below,
                             layers->stack_keys[below->count], key, err);
     if (r >= 0)
-        r = layer_commit(job->layer, key, layer_known_sum(&job->result), job->name, err);
+        r = layer_commit(job->layer, key, NULL, job->name, err);
     layer_free(HUTCH_TAKE_PTR(job->layer));
     if (r < 0)
         return hutch_wrap(err, "layer '%.12s': ", IMAGE_DIGEST_HEX(job->blob->digest));

@@ -129,6 +129,7 @@ int settle_note(const struct image_store *store, const char *layer, const struct
     (void)snprintf(path, sizeof(path), "layers/%s", layer);
     if (!sum && tree_sum(store->dir, path, &found) < 0)
         return hutch_fail_errno(err, errno, "look through layer %s", layer);
+    sum = sum ? sum : &found;
     hutch_autofd int notes = open_notes(store, O_RDWR | O_CREAT | O_APPEND);
     if (notes < 0)
         return hutch_fail_errno(err, errno, "open 'images/" NOTES "'");
@@ -138,7 +139,6 @@ int settle_note(const struct image_store *store, const char *layer, const struct
     if (fstat(notes, &info) < 0)
         return hutch_fail_errno(err, errno, "look at 'images/" NOTES "'");
     bool is_first = info.st_size == 0;
-    sum = sum ? sum : &found;
     int length =
         snprintf(line, sizeof(line), "%s%s%s %" PRIu64 " %" PRIu64 "\n", is_first ? boot : "",
                  is_first ? "\n" : "", layer, sum->entries, sum->bytes);

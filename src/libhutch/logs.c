@@ -33,18 +33,18 @@
 
 static int open_log(const struct hutch_sandbox *sandbox, const char *id, struct hutch_error *err)
 {
-    char place[64];
-    if (!id) {
-        int log = home_open_log(&sandbox->home);
-        return log < 0 ? hutch_fail_errno(err, errno, "open the log of '%s'", sandbox->home.name)
-                       : log;
-    }
-    bool strange = !*id || strlen(id) > 32 || strspn(id, "0123456789abcdef") != strlen(id);
-    (void)snprintf(place, sizeof(place), "exec/%.32s", id);
+    char place[64] = "log";
+    bool strange = id && (!*id || strlen(id) > 32 || strspn(id, "0123456789abcdef") != strlen(id));
+    if (id)
+        (void)snprintf(place, sizeof(place), "exec/%.32s", id);
     int fd = strange ? -1 : openat(sandbox->home.dir, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* without a command of its own it has none, and its home has nothing that looks like one */
+    if (fd < 0 && !id && errno == ENOENT)
+        fd = openat(sandbox->home.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return hutch_fail(err, HUTCH_E_NOT_FOUND, ENOENT,
-                          "sandbox '%s' has no recorded command '%.40s'", sandbox->home.name, id);
+                          "sandbox '%s' has no recorded command '%.40s'", sandbox->home.name,
+                          id ? id : "");
     return fd;
 }
 

@@ -29,7 +29,7 @@ load words
 # The pool has files of sandboxes that are there, and no others.
 pool_is_known() {
     local id
-    for id in $(ls "$HUTCH_HOME/lib/pool"); do
+    for id in $(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found -printf '%f\n'); do
         grep -qxF "$id" "$HUTCH_HOME"/lib/sandboxes/*/id || return 1
     done
 }

@@ -371,3 +371,32 @@ no_layers() {
     refused 125 "artifacts directory"
     same "left of it" "" "$(hutch ls -q)"
 }
+
+# What the sandbox's root has on the disk: kinds, modes, owners, names, and where links lead.
+root_of() { # NAME
+    find "$HUTCH_HOME/lib/pool/$(cat "$(home_of "$1")/id")" -printf '%y %m %U %G %P %l\n' | LC_ALL=C sort
+}
+
+@test "a sandbox's root is the same whoever makes it: the client, whatever its umask, or PID 1" {
+    [ "$HUTCH_TEST_AS" = root ] || skip "the files of an ordinary user's sandbox are in memory"
+    create usual
+    (umask 077 && hutch create --name masked "${CREATE_FLAGS[@]}" >/dev/null)
+    # of another group the client leaves it to PID 1
+    setpriv --regid=1 --clear-groups "$HUTCH" create --name left "${CREATE_FLAGS[@]}" >/dev/null
+    root_of usual >"$WORK/usual"
+    same "with a umask" "$(cat "$WORK/usual")" "$(root_of masked)"
+    same "by PID 1" "$(cat "$WORK/usual")" "$(root_of left)"
+    [ "$(wc -l <"$WORK/usual")" -gt 40 ]
+    hutch rm -f usual masked left >/dev/null
+}
+
+@test "a sandbox that cannot be made says why, though its files were being made" {
+    [ "$HUTCH_TEST_AS" = root ] || skip "the files of an ordinary user's sandbox are in memory"
+    local i
+    for i in $(seq 20); do
+        call create --name box --artifacts "$WORK/no/where"
+        same status 125 "$status"
+        grep -q "no/where" "$WORK/said"
+    done
+    same "files left" "" "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)"
+}

@@ -19,6 +19,7 @@
 
 static char *place;
 static size_t place_used;
+static size_t places_taken;
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -28,6 +29,7 @@ void *__wrap_calloc(size_t count, size_t size)
         return __real_calloc(count, size);
     assert_true(count == 1 && size <= STATE_BYTES);
     place_used = size;
+    places_taken++;
     return place;
 }
 
@@ -70,6 +72,7 @@ static void the_place_in_memory_does_not_matter(void **state)
         place = begin + i * PLACE_BYTES;
         compress(fd, archive, sizeof(archive), &other);
         assert_int_equal(place_used, 0);
+        assert_int_equal(places_taken, i + 1);
         assert_string_equal(other.digest, first.digest);
     }
     place = NULL;

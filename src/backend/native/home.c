@@ -263,7 +263,7 @@ static void describe_state(const struct home_record *record, char text[STATE_BYT
                    record->missing);
 }
 
-static int write_state(const struct home *home, const struct home_record *record, bool at_once,
+static int write_state(const struct home *home, const struct home_record *record, bool gets_place,
                        struct hutch_error *err)
 {
     char text[STATE_BYTES];
@@ -273,14 +273,15 @@ static int write_state(const struct home *home, const struct home_record *record
     if (fd < 0 || hutch_write_all(fd, text, strlen(text)) < 0)
         return fail_state(home, err);
     /* a rename over another file waits until this one has its place on the disk */
-    if (!at_once)
+    if (gets_place)
         (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     return 0;
 }
 
-int home_prepare(const struct home *home, const struct home_record *record, struct hutch_error *err)
+int home_prepare(const struct home *home, const struct home_record *record, bool is_new,
+                 struct hutch_error *err)
 {
-    return write_state(home, record, false, err);
+    return write_state(home, record, !is_new, err);
 }
 
 static int exchange(const struct home *home, const char *fresh, const char *name)
@@ -290,9 +291,8 @@ static int exchange(const struct home *home, const char *fresh, const char *name
     return renameat(home->dir, fresh, home->dir, name); /* not every filesystem has it */
 }
 
-/* A file that takes another's place is on its way to the disk at once on ext4, which costs as much
- * as the rest of a new home, and as much again when it is removed. Two that change places are not.
- */
+/* ext4 writes a file out at once that takes another's place, which costs as much as the rest of a
+ * new home, and again when that is removed. Two that change places are left alone. */
 int home_put(const struct home *home, bool is_new, struct hutch_error *err)
 {
     int status = is_new ? exchange(home, "state.new", "state")
@@ -305,9 +305,21 @@ void home_forget_former(const struct home *home)
     (void)unlinkat(home->dir, "state.new", 0);
 }
 
+static void write_out(const struct home *home, const char *name)
+{
+    hutch_autofd int fd = open_own(home, name, O_RDONLY);
+    if (fd >= 0)
+        (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+void home_write_out(const struct home *home)
+{
+    write_out(home, "state");
+}
+
 int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err)
 {
-    int status = write_state(home, record, true, err);
+    int status = write_state(home, record, false, err);
     return status < 0 ? status : home_put(home, false, err);
 }
 
@@ -317,13 +329,6 @@ int home_write_spec(const struct home *home, const char *json, struct hutch_erro
         renameat(home->dir, "spec.new", home->dir, "spec") < 0)
         return hutch_fail_errno(err, errno, "write the spec of sandbox '%s'", home->name);
     return 0;
-}
-
-int home_open_log(const struct home *home)
-{
-    if (mkdirat(home->dir, "log", 0700) < 0 && errno != EEXIST)
-        return -1;
-    return openat(home->dir, "log", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Written over what is there, and cut only if that was longer: ext4 takes the close of a file that
@@ -371,9 +376,7 @@ void home_settle(const struct home *home)
 {
     for (size_t i = 0; i < HUTCH_COUNT(exchanged); i++) {
         (void)unlinkat(home->dir, spares[i], 0);
-        hutch_autofd int fd = open_own(home, exchanged[i], O_RDONLY);
-        if (fd >= 0)
-            (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+        write_out(home, exchanged[i]);
     }
 }
 

@@ -82,14 +82,14 @@ bool home_is_there(const struct home *home);
 bool home_read_id(const struct home *home, char ret_id[33]);
 
 int home_write(const struct home *home, const struct home_record *record, struct hutch_error *err);
-/* The same in two steps: what takes long first. Until the second nothing has changed. */
-int home_prepare(const struct home *home, const struct home_record *record,
+/* The same in two steps: what takes long first. Until the second nothing has changed. Of a home
+ * that is new the former state stays beside the present one until it is forgotten. */
+int home_prepare(const struct home *home, const struct home_record *record, bool is_new,
                  struct hutch_error *err);
 int home_put(const struct home *home, bool is_new, struct hutch_error *err);
-/* Of a new one, whenever there is time for it. */
 void home_forget_former(const struct home *home);
-/* Of the sandbox's own command; made when it is first wanted. The descriptor, or -1 with errno. */
-int home_open_log(const struct home *home);
+/* Of one that has been there for a moment: begins to write it to the disk. */
+void home_write_out(const struct home *home);
 /* What was written last, corrected by what is true: without a keeper nothing runs. */
 int home_read(const struct home *home, struct home_record *ret_record, struct hutch_error *err);
 int home_read_spec(const struct home *home, char **ret_text, size_t *ret_length,

@@ -63,7 +63,7 @@ struct keeper {
     bool keeps_layer;  /* the writable layer outlives the keeper */
     char layer[33];    /* its name: the id, unless it is older than this keeper */
     bool has_layer;    /* and is there already */
-    int layer_from;    /* who makes it says here that it is; negative: nobody does. Borrowed */
+    int layer_from;    /* who makes it when it is asked here; negative: nobody does. Borrowed */
     bool is_on_disk;   /* on an engine's own disk, whatever that is */
     int memory_layer;  /* of a sandbox that stays, in memory: what the last keeper's left */
     hutch_promise_set missing;

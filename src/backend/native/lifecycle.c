@@ -156,14 +156,14 @@ static int remove_container(const struct home *home, const char *id, struct hutc
 
 /* A keeper that fails removes what it was to keep. One that was killed, or never began, leaves that
  * to us: the lock that it was given is ours as well. */
-static void discard(struct home *home, const char *id)
+static void discard(struct home *home, const char *id, bool has_layer)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
     bool is_there = home_is_there(home);
     if (is_there)
         (void)!remove_container(home, id, &ignored); /* or the sweep does */
     /* a layer that we brought may have come after a keeper that failed */
-    if (pool_remove_id(id) == 0 && is_there)
+    if ((is_there || has_layer) && pool_remove_id(id) == 0 && is_there)
         (void)!home_remove(home, id, &ignored);
 }
 
@@ -176,7 +176,7 @@ static int bring_up(struct home *home, const struct home_record *record,
     if (recruit) {
         status = recruit_employ(recruit, home, record, spec, err);
         if (status < 0)
-            discard(home, record->id);
+            discard(home, record->id, recruit->has_layer);
     }
     if (status == 0)
         status = reopen(home, err);

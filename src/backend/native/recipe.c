@@ -4,6 +4,7 @@
  * made. Then PID 1 is cloned and told the plan (launch). The way back undoes each step in reverse
  * order whatever happened; what a kill -9 leaves undone, the lease tells the next sweep. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "backend/native/keeper.h"
 #include "backend/native/ledger.h"
+#include "backend/native/recruit.h"
 #include "backend/native/wire.h"
 #include "core/enforcement.h"
 #include "core/isolation.h"
@@ -20,6 +22,7 @@
 
 /* A writable layer up to this size lives in memory; larger ones go to disk when there is a pool. */
 #define TMPFS_MAX_BYTES (256u << 20)
+#define LAYER_PATIENCE_MS 10000
 
 /* An overlay in a user namespace keeps its notes in user.* attributes, which tmpfs has since
  * Linux 6.6. Without them a directory of the lower layer can be neither removed nor replaced. */
@@ -164,6 +167,16 @@ int keeper_decide_identity(struct keeper *keeper, struct hutch_error *err)
     return 0;
 }
 
+/* One who cannot be told is noticed when nothing comes. */
+static void ask_for_layer(const struct keeper *keeper)
+{
+    struct wire_message request = WIRE_MESSAGE_INIT;
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    wire_begin(&request, HUTCH_KEEPER_WANTS_LAYER);
+    (void)!wire_send(keeper->layer_from, &request, &ignored);
+    hutch_buf_done(&request.text);
+}
+
 /* Everything that outlives a kill -9 is on record before it is made. */
 int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
 {
@@ -194,19 +207,28 @@ int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
     for (size_t i = 0; i < keeper->cgroup.count; i++)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "cgroup %s\n",
                                    keeper->cgroup.groups[i].path);
-    return length ? lease_record(&keeper->lease, text, err) : 0;
+    if (length && lease_record(&keeper->lease, text, err) < 0)
+        return -(int)err->code;
+    if (keeper->layer_from >= 0)
+        ask_for_layer(keeper);
+    return 0;
 }
 
 /* Whoever goes away without a word has asked in vain, and what it leaves goes with the rest. */
 static int await_layer(struct keeper *keeper, struct hutch_error *err)
 {
-    struct wire_message word;
-    if (wire_receive(keeper->layer_from, &word, err) < 0) {
-        struct hutch_error ignored = HUTCH_ERROR_INIT;
-        (void)!pool_adopt(&keeper->pool, 0, 0, &ignored);
-        return -(int)err->code;
-    }
+    struct pollfd from = {.fd = keeper->layer_from, .events = POLLIN};
+    struct wire_message word = WIRE_MESSAGE_INIT;
+    int ready = 0;
+    do
+        ready = poll(&from, 1, LAYER_PATIENCE_MS);
+    while (ready < 0 && errno == EINTR);
     keeper->layer_from = HUTCH_NO_FD;
+    if (ready <= 0 || wire_receive(from.fd, &word, err) < 0) {
+        (void)pool_remove_path(keeper->pool.path);
+        return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0,
+                          "who asked for the sandbox has gone, or does not go on");
+    }
     keeper->has_layer = wire_number(&word, "is_made", 0);
     wire_done(&word);
     return 0;

@@ -61,7 +61,7 @@ void recruit_dismiss(struct recruit *recruit)
 }
 
 static int give_order(const struct recruit *recruit, const struct home *home,
-                      const struct home_record *record, bool is_new, bool brings_layer,
+                      const struct home_record *record, bool is_new, bool can_bring,
                       struct hutch_error *err)
 {
     struct wire_message order = WIRE_MESSAGE_INIT;
@@ -72,7 +72,7 @@ static int give_order(const struct recruit *recruit, const struct home *home,
     wire_add_number(&order, "on_disk", record->on_disk);
     wire_add_number(&order, "has_layer", record->on_disk && record->has_layer);
     wire_add_number(&order, "missing", record->missing);
-    wire_add_number(&order, "brings_layer", brings_layer);
+    wire_add_number(&order, "can_bring_layer", can_bring);
     wire_add_number(&order, "new", is_new);
     wire_add_fd(&order, home->dir);
     wire_add_fd(&order, home->lock);
@@ -82,14 +82,14 @@ static int give_order(const struct recruit *recruit, const struct home *home,
 }
 
 /* While the keeper makes all that does not need it. Why there is none, the keeper tells better: it
- * tries by itself. One that has failed already has its say in the answer. */
-static void bring_layer(const struct recruit *recruit, const struct hutch_spec *spec,
-                        const char *id)
+ * tries by itself. One that has failed meanwhile has its say in the answer. */
+static void bring_layer(struct recruit *recruit, const struct hutch_spec *spec, const char *id)
 {
     struct wire_message word = WIRE_MESSAGE_INIT;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
+    recruit->has_layer = furnish_layer(spec, id, &ignored) == 0;
     wire_begin(&word, "layer");
-    wire_add_number(&word, "is_made", furnish_layer(spec, id, &ignored) == 0);
+    wire_add_number(&word, "is_made", recruit->has_layer);
     (void)!wire_send(recruit->socket, &word, &ignored);
     hutch_buf_done(&word.text);
 }
@@ -99,12 +99,15 @@ int recruit_employ(struct recruit *recruit, const struct home *home,
                    struct hutch_error *err)
 {
     struct wire_message answer;
-    bool brings_layer = spec && furnish_is_wanted(spec, record);
-    int status = give_order(recruit, home, record, spec != NULL, brings_layer, err);
-    if (status == 0 && brings_layer)
-        bring_layer(recruit, spec, record->id);
+    bool can_bring = spec && furnish_is_wanted(spec, record);
+    int status = give_order(recruit, home, record, spec != NULL, can_bring, err);
     if (status == 0)
         status = wire_receive(recruit->socket, &answer, err);
+    if (status == 0 && !strcmp(wire_verb(&answer), HUTCH_KEEPER_WANTS_LAYER)) {
+        wire_done(&answer);
+        bring_layer(recruit, spec, record->id);
+        status = wire_receive(recruit->socket, &answer, err);
+    }
     recruit_dismiss(recruit);
     if (status < 0)
         return status;

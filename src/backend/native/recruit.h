@@ -10,14 +10,19 @@
 #include "backend/native/home.h"
 #include "util/own.h"
 
+/* Its word, once all is on record that is to be made. A keeper that does not know it makes the
+ * layer itself. */
+#define HUTCH_KEEPER_WANTS_LAYER "bring_layer"
+
 struct recruit {
     int socket;
-    pid_t starter; /* what leaves the keeper itself to fend for itself; 0: none */
+    pid_t starter;  /* what leaves the keeper itself to fend for itself; 0: none */
+    bool has_layer; /* it was made for the keeper, which may have failed since */
 };
 
-#define RECRUIT_INIT   \
-    {                  \
-        HUTCH_NO_FD, 0 \
+#define RECRUIT_INIT          \
+    {                         \
+        HUTCH_NO_FD, 0, false \
     }
 
 int recruit_start(struct recruit *recruit, struct hutch_error *err);

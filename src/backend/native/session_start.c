@@ -20,12 +20,14 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-/* Takes the directory over, which may have failed to open. */
-static int open_log(struct warden *warden, struct session *session, int directory,
+static int open_log(struct warden *warden, struct session *session, const char *place,
                     struct hutch_error *err)
 {
     session->is_recorded = true;
-    session->directory = directory;
+    if (mkdirat(warden->home.dir, place, 0700) < 0 && errno != EEXIST)
+        return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
+    session->directory =
+        openat(warden->home.dir, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (session->directory < 0)
         return hutch_fail_errno(err, errno, "open the log of sandbox '%s'", warden->home.name);
     (void)unlinkat(session->directory, "result", 0); /* of the command's run before a start */
@@ -44,11 +46,7 @@ static int make_log(struct warden *warden, struct session *session, struct hutch
     (void)snprintf(place, sizeof(place), "exec/%s", session->id);
     if (mkdirat(warden->home.dir, "exec", 0700) < 0 && errno != EEXIST)
         return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
-    if (mkdirat(warden->home.dir, place, 0700) < 0)
-        return hutch_fail_errno(err, errno, "make a log in sandbox '%s'", warden->home.name);
-    return open_log(
-        warden, session,
-        openat(warden->home.dir, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err);
+    return open_log(warden, session, place, err);
 }
 
 /* A recorded command writes into pipes that end here. */
@@ -286,7 +284,7 @@ int session_start_main(struct warden *warden, struct hutch_error *err)
         wire_add_number(&request, "timeout_ms", warden->spec->limits.timeout_ms);
     int status = fill_order(warden, &request, session, &order, &environment, err);
     if (status == 0)
-        status = open_log(warden, session, home_open_log(&warden->home), err);
+        status = open_log(warden, session, "log", err);
     if (status == 0)
         status = make_recorded_stdio(session, &request, order.fds, err);
     if (status == 0)

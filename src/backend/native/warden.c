@@ -91,6 +91,12 @@ static int fail_image(const struct warden *warden, struct hutch_error *err)
         warden->home.name, warden->spec->image, cause.msg, warden->home.name);
 }
 
+/* And not started again. */
+static bool is_being_made(const struct warden *warden)
+{
+    return !strcmp(warden->verb, "create");
+}
+
 /* All that can be done while PID 1 builds: then little is left between its word and ours. */
 static int prepare_ready(struct warden *warden, struct hutch_error *err)
 {
@@ -98,7 +104,7 @@ static int prepare_ready(struct warden *warden, struct hutch_error *err)
     warden->record.started_us = warden_clock_us();
     if (warden->listener < 0 && warden_bind(warden, err) < 0)
         return -(int)err->code;
-    return home_prepare(&warden->home, &warden->record, err);
+    return home_prepare(&warden->home, &warden->record, is_being_made(warden), err);
 }
 
 static int build(struct warden *warden, const struct wire_message *order, struct hutch_error *err)
@@ -125,7 +131,7 @@ static int build(struct warden *warden, const struct wire_message *order, struct
     warden->lease.fd = HUTCH_NO_FD;
     keeper->keeps_layer = warden->record.on_disk;
     keeper->has_layer = wire_number(order, "has_layer", 0);
-    if (wire_number(order, "brings_layer", 0))
+    if (wire_number(order, "can_bring_layer", 0))
         keeper->layer_from = warden->creator;
     if (keeper_read_secrets(keeper, err) < 0)
         return -(int)err->code;
@@ -150,7 +156,7 @@ static void ready(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
     struct hutch_error err = HUTCH_ERROR_INIT;
-    bool is_new = !strcmp(warden->verb, "create");
+    bool is_new = is_being_made(warden);
     warden->reason = NULL;
     warden->idle_since_us = now_us();
     if ((warden->listener < 0 && warden_listen(warden, &err) < 0) ||
@@ -164,8 +170,11 @@ static void ready(struct warden *warden)
     (void)!wire_send(warden->creator, &answer, &err);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
-    if (is_new)
+    if (is_new) {
         home_forget_former(&warden->home);
+        warden->is_young = true;
+        warden->look_at_home_us = now_us() + WARDEN_HOME_PAUSE_US;
+    }
     plan_done(&warden->keeper->plan);
     claim_prepare(warden);
 }

@@ -6,7 +6,8 @@
  * the client's own descriptors and ends with it: whoever is killed takes along what it was running.
  * A *recorded* command writes into a log that anybody may read from any offset, and goes on alone.
  *
- * One thread, one poll. Nothing in it waits for a client or for anything inside. */
+ * One thread, one poll. Nothing in it waits for a client or for anything inside, but for who asked
+ * for the sandbox and makes its files meanwhile (furnish.h). */
 #ifndef HUTCH_NATIVE_WARDEN_H
 #define HUTCH_NATIVE_WARDEN_H
 
@@ -19,6 +20,8 @@
 #include "store/log.h"
 
 #define WARDEN_NEVER UINT64_MAX
+/* Whoever removes the whole home is done by then. */
+#define WARDEN_HOME_PAUSE_US 200000
 /* A start that takes longer is taken from the command's own time. */
 #define SESSION_START_GRACE_US 500000
 
@@ -110,6 +113,7 @@ struct warden {
     int signals;
     int watched;              /* the home: see warden_home.c */
     uint64_t look_at_home_us; /* something has changed there; 0: nothing */
+    bool is_young;            /* its state has never been on its way to the disk */
     int creator;              /* who waits for the sandbox to be ready; negative: nobody any more */
     struct client *clients;
     struct session *sessions;

@@ -16,9 +16,6 @@
 #include "util/own.h"
 #include "util/remove_tree.h"
 
-/* Whoever removes the whole home is done by then. */
-#define HOME_PAUSE_US 200000
-
 int warden_watch(struct warden *warden, struct hutch_error *err)
 {
     sigset_t set;
@@ -43,7 +40,7 @@ void warden_take_signals(struct warden *warden)
     struct signalfd_siginfo signal;
     while (read(warden->signals, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
         if (signal.ssi_signo == SIGIO)
-            warden->look_at_home_us = now_us() + HOME_PAUSE_US;
+            warden->look_at_home_us = now_us() + WARDEN_HOME_PAUSE_US;
         warden->is_terminated |= signal.ssi_signo != SIGIO;
     }
     if (warden->is_terminated && warden->is_resting)
@@ -98,6 +95,9 @@ uint64_t warden_look_at_home(struct warden *warden)
         end_homeless(warden);
         return 0;
     }
+    if (warden->is_young)
+        home_write_out(&warden->home);
+    warden->is_young = false;
     if (warden->listener < 0 ||
         (fstatat(warden->home.dir, "socket", &info, AT_SYMLINK_NOFOLLOW) == 0 &&
          info.st_ino == warden->socket_inode))

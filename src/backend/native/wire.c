@@ -149,10 +149,11 @@ int wire_receive(int socket, struct wire_message *ret_message, struct hutch_erro
                             .msg_controllen = sizeof(control.space)};
     ssize_t got;
     *ret_message = empty;
+    /* who closes with something unread resets the connection: told once, before what it has said */
     do
         got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    if (got < 0 && errno != ECONNRESET)
+    while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (got < 0)
         return hutch_fail_errno(err, errno, "hear from the sandbox's keeper");
     if (got <= 0)
         return hutch_fail(err, HUTCH_E_UNAVAILABLE, 0, "the sandbox's keeper is gone");
