@@ -74,7 +74,7 @@ def unpack_by_us(archives):
         layers.insert(0, f"layer{number}")
         os.mkdir(layers[0])
         with open(archive, "rb") as layer:
-            said = run(LAYERTOOL, "unpack", "-o", layers[0], stdin=layer).decode()
+            said = run(LAYERTOOL, "unpack", "-o", layers[0], stdin=layer, stderr=subprocess.STDOUT).decode()
         assert "implicit" not in said, said
         counted.append("counted" in said)
     os.mkdir("by-us")

@@ -53,7 +53,7 @@ static int unpack(struct layer_options *options)
         return told(status, &err);
     (void)printf("%s %" PRIu64 "\n", result.diff_id, result.bytes);
     if (layer_known_sum(&result))
-        (void)printf("counted\n");
+        (void)fprintf(stderr, "counted\n");
     for (size_t i = 0; i < result.implicit_dirs.count; i++)
         (void)printf("implicit %s\n", result.implicit_dirs.items[i]);
     bool is_right = is_sum_right(options->dir, &result);
