@@ -13,8 +13,7 @@ hutch, inside, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 busy = max(2, count // 5)
 ROUNDS = 12  # of each, four in a second
 START_S = 5  # so long may it take to start them all, which needs every processor: what is measured comes after it
-TRIES = 6  # of which one has to show it: what else the machine does is not measured
-SETTLE_S = 3
+TRIES = 3  # the clock is everybody's
 
 
 def call(*words):
@@ -76,9 +75,8 @@ def compare():
 
 
 def is_unharmed(quiet, loud):
-    """The flood has one processor of its own, as every sandbox may, and its gateway and its server what is left of another. A request
-    is five processes in turn, and each may have to wait for a slice of some milliseconds."""
-    return loud[0] < 3 * quiet[0] + 40 and loud[1] < 4 * quiet[1] + 200
+    """The flood has one processor of its own, as every sandbox may; what it takes beyond that is not ours to give."""
+    return loud[0] < 3 * quiet[0] + 10 and loud[1] < 4 * quiet[1] + 50
 
 
 def main():
@@ -93,7 +91,6 @@ def main():
             quiet, loud = compare()
             if is_unharmed(quiet, loud):
                 break
-            time.sleep(SETTLE_S)
         start = time.monotonic()
         call("rm", "-f", "flood", *(f"box{i}" for i in range(count)))
         print(f"removed in {time.monotonic() - start:.1f} s")
