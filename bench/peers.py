@@ -11,7 +11,7 @@ import os
 import subprocess
 import time
 
-from world import Unavailable, check, end_process, find_program, reason_of, remove_if_new
+from world import Unavailable, check, end_process, find_program, reason_of, remove_if_new, why_not
 
 PROBE_TIMEOUT_S = 60
 ENGINE_SETTLE_S = 0.3
@@ -40,7 +40,7 @@ def probe(peer):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, env=peer.environment(),
                               timeout=PROBE_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        peer.reason = str(error)
+        peer.reason = why_not(error)
         return
     if done.returncode != 0:
         peer.reason = reason_of(done)

@@ -29,13 +29,18 @@ def reason_of(done):
     return f"exit status {done.returncode}: {said}"
 
 
+def why_not(error):
+    """Of a command that was not there or did not end, without its words."""
+    return f"no end after {error.timeout:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+
+
 def check(argv, **more):
     """Runs a preparing command; its failure makes what is being prepared unavailable."""
     more.setdefault("timeout", 120)
     try:
         done = subprocess.run(argv, capture_output=True, **more)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable(f"{argv[0]}: {error}") from error
+        raise Unavailable(f"{os.path.basename(argv[0])}: {why_not(error)}") from error
     if done.returncode != 0:
         raise Unavailable(f"{os.path.basename(argv[0])}: {reason_of(done)}")
     return done.stdout
