@@ -27,6 +27,7 @@ struct tar_level {
     /* unpacking */
     bool has_attributes; /* to be given to it when the walk leaves */
     bool keeps_owner;    /* they are what it had before, numbers and all */
+    bool is_ours;        /* made by this walk, and closed to others until it leaves */
     struct tar_attributes attributes;
 };
 

@@ -223,6 +223,7 @@ int unpack_directory(struct unpack *unpack)
     struct tar_level *level = tar_dirs_inner(&unpack->dirs);
     level->has_attributes = true;
     level->attributes = unpack->reader.entry.attributes;
+    level->is_ours = found != UNPACK_FOUND;
     return unpack->options->rules ? unpack->options->rules->directory(unpack, found) : 0;
 }
 

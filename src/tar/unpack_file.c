@@ -3,8 +3,9 @@
  * before: a copy that is killed leaves what had the name until then, and nobody can put another
  * thing in the file's place meanwhile.
  *
- * An archive with rules fills a directory that nobody else sees before all of it is there; so its
- * files are made where they belong, which costs the kernel less. */
+ * In a directory that nobody else can enter before all of it is there, files are made where they
+ * belong, which costs the kernel less: in one that this copy has made, and wherever an archive with
+ * rules is unpacked. */
 #include "tar/unpack.h"
 
 #include <errno.h>
@@ -131,6 +132,7 @@ static int make_in_place(struct unpack *unpack, int dir, const char *name)
 
 int unpack_file(struct unpack *unpack, int dir, const char *name)
 {
-    return unpack->options->rules ? make_in_place(unpack, dir, name)
-                                  : make_by_draft(unpack, dir, name);
+    return unpack->options->rules || tar_dirs_inner(&unpack->dirs)->is_ours
+               ? make_in_place(unpack, dir, name)
+               : make_by_draft(unpack, dir, name);
 }

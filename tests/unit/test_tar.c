@@ -314,22 +314,33 @@ static void a_reader_that_goes_away_is_a_failure(void **state)
     (void)close(ends[1]);
 }
 
-static void half_a_file_leaves_nothing_behind(void **state)
+/* file is the archive's last entry, and of less than a block. */
+static void check_half(const char *tree, const char *file, const char *target)
 {
-    (void)state;
     struct tar_failure failure = {0};
-    write_file("cut", "0123456789");
     const struct tar_pack_options options = {0};
-    hutch_autofd int archive = archive_of("cut", &options);
+    hutch_autofd int archive = archive_of(tree, &options);
     off_t end = lseek(archive, 0, SEEK_END); /* the content's block, and two of the end mark */
     assert_int_equal(ftruncate(archive, end - (off_t)(TAR_BLOCK + TAR_BLOCK + TAR_BLOCK) + 4), 0);
     assert_int_equal(lseek(archive, 0, SEEK_SET), 0);
-    assert_int_equal(mkdir("cut.out", 0755), 0);
-    hutch_autofd int dir = open("cut.out", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdir(target, 0755), 0);
+    hutch_autofd int dir = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const struct tar_unpack_options into = {.dir = dir};
     assert_int_equal(tar_unpack(&into, archive, &failure), -1);
     assert_int_equal(failure.what, TAR_TRUNCATED);
-    assert_int_equal(faccessat(dir, "cut", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+    assert_int_equal(faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* As a draft, and in a directory that the copy has made. */
+static void half_a_file_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    write_file("cut", "0123456789");
+    check_half("cut", "cut", "cut.out");
+    assert_int_equal(mkdir("cuts", 0755), 0);
+    write_file("cuts/cut", "0123456789");
+    check_half("cuts", "cuts/cut", "cuts.out");
 }
 
 /* ---- destinations ---- */

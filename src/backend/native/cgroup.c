@@ -16,14 +16,25 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-#define CPU_PERIOD_US 100000 /* what every new group has on v1 */
+/* Who may use one of two processors can take both of them for half a period: others wait so long.
+ * The kernel's own default is ten times as long; a group's share of a period is at least the
+ * smallest that the kernel takes. */
+#define CPU_PERIOD_US 10000
+#define CPU_SMALLEST_US 1000
 
 /* One file to write for a limit. A file that the kernel does not have is an error unless optional.
  */
 struct limit_file {
     enum cgroup_controller controller;
     const char *file;
-    enum { VALUE_MEMORY, VALUE_ZERO, VALUE_PIDS, VALUE_CPU_MAX, VALUE_CPU_QUOTA } value;
+    enum {
+        VALUE_MEMORY,
+        VALUE_ZERO,
+        VALUE_PIDS,
+        VALUE_CPU_MAX,
+        VALUE_CPU_PERIOD,
+        VALUE_CPU_QUOTA
+    } value;
     bool optional;
 };
 
@@ -46,6 +57,7 @@ static const struct cgroup_version versions[] = {
             .limits = {{CGROUP_MEMORY, "memory.limit_in_bytes", VALUE_MEMORY, false},
                        {CGROUP_MEMORY, "memory.memsw.limit_in_bytes", VALUE_MEMORY, true},
                        {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
+                       {CGROUP_CPU, "cpu.cfs_period_us", VALUE_CPU_PERIOD, false},
                        {CGROUP_CPU, "cpu.cfs_quota_us", VALUE_CPU_QUOTA, false}},
         },
     [2] =
@@ -102,7 +114,11 @@ void cgroup_name(struct cgroup *cg, const struct cgroup_layout *layout, const ch
 static void format_value(const struct limit_file *file, const struct hutch_limits *limits,
                          char *text, size_t size)
 {
-    uint64_t quota_us = limits->cpus_milli * CPU_PERIOD_US / 1000;
+    uint64_t period_us = CPU_PERIOD_US, quota_us = limits->cpus_milli * CPU_PERIOD_US / 1000;
+    if (quota_us < CPU_SMALLEST_US && limits->cpus_milli) {
+        quota_us = CPU_SMALLEST_US;
+        period_us = CPU_SMALLEST_US * 1000 / limits->cpus_milli;
+    }
     switch (file->value) {
     case VALUE_MEMORY:
         (void)snprintf(text, size, "%" PRIu64, limits->memory_bytes);
@@ -114,7 +130,10 @@ static void format_value(const struct limit_file *file, const struct hutch_limit
         (void)snprintf(text, size, "%" PRIu64, limits->pids + 1);
         break;
     case VALUE_CPU_MAX:
-        (void)snprintf(text, size, "%" PRIu64 " %d", quota_us, CPU_PERIOD_US);
+        (void)snprintf(text, size, "%" PRIu64 " %" PRIu64, quota_us, period_us);
+        break;
+    case VALUE_CPU_PERIOD:
+        (void)snprintf(text, size, "%" PRIu64, period_us);
         break;
     case VALUE_CPU_QUOTA:
         (void)snprintf(text, size, "%" PRIu64, quota_us);
