@@ -21,6 +21,10 @@ API_WAYS = (  # key, label, handles, sandboxes
     ("two", "2 handles, a sandbox each", 2, 2),
     ("four", "4 handles, a sandbox each", 4, 4),
 )
+COPY_SANDBOXES = (  # name, key, label
+    ("copy", "", ""),
+    ("copy-root", "_root", ", `--rootfs`"),
+)
 
 
 class Sandboxes:
@@ -156,27 +160,33 @@ def measure_fork(measure, world, boxes, effort):
     return {"peers": {peer.key: peer for peer in compared}, "times": times}
 
 
-def copy_ways(boxes, container, source, host):
-    """Six ways for one tree. Each writes to a place that is removed before it begins."""
-    sandbox, name, work = "copy", os.path.basename(source), os.path.dirname(source)
-    shell = find_program("bash")
+def copy_ways(boxes, container, source):
+    """All ways for one tree. Each begins with a place that has nothing: of the host's, a new filesystem."""
+    name, work = os.path.basename(source), os.path.dirname(source)
+    shell, world = find_program("bash"), boxes.world
+    host = world.path("copied")
 
     def way(key, label, argv, *clear):
         def before():
-            check(list(clear), timeout=600)
+            if clear:
+                check(list(clear), timeout=600)
+            else:
+                world.new_disk("copied", world.path("copied.ext4"))
             os.sync()
         return Peer(key, label, argv, runs_per_visit=1, before=before)
 
     made = [
         way("tar", "`tar c \\| tar x` on the host",
-            [shell, "-c", f"set -o pipefail; mkdir {host}/t && tar c -C {work} {name} | tar x -C {host}/t"],
-            "rm", "-rf", f"{host}/t"),
-        way("in", "`hutch cp` in", [boxes.hutch, "cp", source, f"{sandbox}:/tmp/in"],
-            boxes.hutch, "exec", sandbox, "/bin/rm", "-rf", "/tmp/in"),
-        way("out", "`hutch cp` out", [boxes.hutch, "cp", f"{sandbox}:/tmp/kept", f"{host}/h"], "rm", "-rf", f"{host}/h"),
+            [shell, "-c", f"set -o pipefail; mkdir {host}/t && tar c -C {work} {name} | tar x -C {host}/t"]),
     ]
-    check([boxes.hutch, "exec", sandbox, "/bin/rm", "-rf", "/tmp/kept"], timeout=600)
-    check([boxes.hutch, "cp", source, f"{sandbox}:/tmp/kept"], timeout=600)
+    for sandbox, key, label in COPY_SANDBOXES:
+        made += [
+            way(f"in{key}", f"`hutch cp` in{label}", [boxes.hutch, "cp", source, f"{sandbox}:/tmp/in"],
+                boxes.hutch, "exec", sandbox, "/bin/rm", "-rf", "/tmp/in"),
+            way(f"out{key}", f"`hutch cp` out{label}", [boxes.hutch, "cp", f"{sandbox}:/tmp/kept", f"{host}/h"]),
+        ]
+        check([boxes.hutch, "exec", sandbox, "/bin/rm", "-rf", "/tmp/kept"], timeout=600)
+        check([boxes.hutch, "cp", source, f"{sandbox}:/tmp/kept"], timeout=600)
     if isinstance(container, Exception):
         return made + [Peer("docker_in", "`docker cp` in", reason=str(container)),
                        Peer("docker_out", "`docker cp` out", reason=str(container))]
@@ -186,18 +196,18 @@ def copy_ways(boxes, container, source, host):
     return made + [
         way("docker_in", "`docker cp` in", [*docker, "cp", source, f"{inside}:/tmp/in"],
             *docker, "exec", inside, "/bin/rm", "-rf", "/tmp/in"),
-        way("docker_out", "`docker cp` out", [*docker, "cp", f"{inside}:/tmp/kept", f"{host}/d"],
-            "rm", "-rf", f"{host}/d"),
+        way("docker_out", "`docker cp` out", [*docker, "cp", f"{inside}:/tmp/kept", f"{host}/d"]),
     ]
 
 
 def measure_copy(measure, world, boxes, by_key, effort):
     """One large file and many small ones, each way."""
-    host, source = world.make_dir("copied"), world.make_dir("copy-source")
+    source = world.make_dir("copy-source")
     write_file(os.path.join(source, "large"), effort.copy_bytes)
     large = os.path.join(source, "large")
     small = make_tree(world, os.path.join("copy-source", "small"), effort.copy_files, effort.copy_files * 4096)
-    boxes.create("copy")
+    check([boxes.hutch, "create", "--name", "copy"])
+    boxes.create("copy-root")
     try:
         container = Container(world, by_key["docker"], "bench-copy")
     except Unavailable as why:
@@ -205,11 +215,12 @@ def measure_copy(measure, world, boxes, by_key, effort):
     found = {}
     for key, label, tree in (("large", f"one file of {effort.copy_bytes >> 20} MiB", large),
                              ("small", f"{effort.copy_files} files of 4 KiB", small)):
-        ways = copy_ways(boxes, container, tree, host)
+        ways = copy_ways(boxes, container, tree)
         found[key] = {"label": label, "peers": {peer.key: peer for peer in ways},
                       "times": measure.in_turn(ways, effort.copy_rounds, warmups=0)}
-    boxes.remove(["copy"])
-    check(["rm", "-rf", host, source])
+    boxes.remove([sandbox for sandbox, _, _ in COPY_SANDBOXES])
+    world.unmount(world.path("copied"))
+    check(["rm", "-rf", source, world.path("copied.ext4")])
     return found
 
 

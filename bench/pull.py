@@ -17,7 +17,6 @@ from report import bar, data_of, share_text, table
 from report_living import most, peers_table
 from world import Unavailable, check, end_process, find_program, reason_of
 
-DISK_BYTES = 2 << 30  # sparse
 DAEMON_SETTLE_S = 2  # what it still does after it has answered first is not the pull
 MEMORY_LIMIT_KIB = 64 << 10
 SAMPLE_S = 0.002
@@ -33,26 +32,11 @@ class Puller:
         self.blobs = f"http://{registry.address}/v2/{repository.split(':')[0]}/blobs"
         self.disks = world.make_dir("pull-disks")
         check(["mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", self.disks])
-        world.on_close(self.remove, self.disks)
-
-    def remove(self, directory):
-        self.world.unmount_beneath(directory)
-        subprocess.run(["umount", "-l", directory], capture_output=True, check=False)
+        world.on_close(world.unmount, self.disks)
 
     def clear(self, name):
-        """A new filesystem for a peer, in memory. On a disk that all of them use, ext4 would look with every new file at all that
-        were deleted within the last minutes, by whatever was measured before, which takes longer than the pull itself."""
-        directory, disk = self.world.make_dir(name), os.path.join(self.disks, name)
-        self.remove(directory)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(disk)
-        with open(disk, "wb") as file:
-            file.truncate(DISK_BYTES)
-        check([find_program("mkfs.ext4"), "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk])
-        check(["mount", "-o", "loop", disk, directory])
-        self.world.on_close(self.remove, directory)
-        os.sync()
-        return directory
+        """A new filesystem for a peer, in memory."""
+        return self.world.new_disk(name, os.path.join(self.disks, name))
 
     def peer(self, key, label, prepare, clear, env=None):
         """A peer whose every visit is checked: it must have fetched the whole image."""

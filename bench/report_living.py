@@ -84,6 +84,7 @@ def copy_bars(found):
             part, label = found.sections["copy"], f"the {tree} tree"
         for way in ("in", "out"):
             made += [bar(f"cp {way} of {label}: ≤ 1.3 × `tar \\| tar`", most(part, way, ("tar",), 1.3)),
+                     bar("the same, of a sandbox with `--rootfs`", most(part, f"{way}_root", ("tar",), 1.3)),
                      bar(f"cp {way} of {label}: ≤ 0.5 × docker cp", most(part, way, (f"docker_{way}",), 0.5))]
     return made
 
@@ -188,7 +189,9 @@ SECTIONS = (
     ("Forks", "fork", fork_table,
      "The whole of `hutch fork`: a second sandbox, running. What the first one has written is on disk before."),
     ("Copies", "copy", copy_table,
-     "The target is removed and everything written out before each run. The other peers write to the same disk."),
+     "The target is removed and everything written out before each run. On the host it is an ext4 made for this one run, in a file "
+     "on the same disk. "
+     "With a root of its own the sandbox's files are an overlay on the pool."),
     ("A thousand at once", "many", many_table,
      "PSS from `/proc/PID/smaps_rollup`, the mean of all; the last column is what the host's MemAvailable lost to each, "
      "with the kernel's share (namespaces, mounts, cgroups)."),

@@ -72,8 +72,8 @@ const char *tar_failure_text(enum tar_what what);
 
 /* Replaces the numbers of one side by those of the other. */
 typedef void tar_map_owner(void *context, uid_t *uid, gid_t *gid);
-/* What is made from here on belongs to this owner of a directory in which the kernel has no number
- * for us. Whether it worked, the next attempt tells. */
+/* What is made from here on belongs to this owner, if the kernel has a number for it there. Whether
+ * it worked, the next attempt tells. */
 typedef void tar_become(void *context, uid_t uid, gid_t gid);
 /* An entry is left out: os_errno says why it cannot be read, 0 that there is no place for its kind
  * (type is S_IFSOCK, S_IFBLK, ...) or that it is another filesystem (S_IFDIR). The path is as

@@ -141,7 +141,8 @@ static int unpack_all(struct unpack *unpack)
 static int begin(struct unpack *unpack, const struct tar_unpack_options *options, int in_fd,
                  struct tar_failure *failure)
 {
-    *unpack = (struct unpack){.options = options, .failure = failure};
+    *unpack =
+        (struct unpack){.options = options, .failure = failure, .uid = geteuid(), .gid = getegid()};
     unpack->bytes_left = options->max_bytes ? options->max_bytes : UINT64_MAX;
     unpack->entries_left = options->max_entries ? options->max_entries : UINT64_MAX;
     return tar_reader_init(&unpack->reader, options, in_fd, failure);

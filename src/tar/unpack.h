@@ -16,7 +16,9 @@ struct unpack {
     struct tar_text link;
     uint64_t bytes_left;
     uint64_t entries_left;
-    bool has_become;   /* see tar_become */
+    uid_t uid; /* who owns what is made, see unpack_as */
+    gid_t gid;
+    bool has_become;   /* see tar_become: for good, there is no other number */
     bool has_replaced; /* a name that was there, so entries that were made are not all there are */
 };
 
@@ -59,6 +61,9 @@ int unpack_fail_step(const struct unpack *unpack, int dir, const char *name, int
 int unpack_leave(struct unpack *unpack, size_t depth);
 /* The owner, mode and time of the present entry, on a descriptor. Returns 0, or -1 with errno. */
 int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attributes *attributes);
+/* What is made from now on is born with this owner, if it can be; unpack_apply sees to it anyway. A
+ * change of owners is a transaction on the disk for each file. */
+void unpack_as(struct unpack *unpack, uid_t uid, gid_t gid);
 /* After a failure: true when it may go otherwise now. An idmapped mount need not have a number for
  * us (EOVERFLOW), but it has one for who owns the directory. */
 bool unpack_become_owner(struct unpack *unpack, int dir);

@@ -42,6 +42,16 @@ int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attribute
     return futimens(fd, times);
 }
 
+void unpack_as(struct unpack *unpack, uid_t uid, gid_t gid)
+{
+    if (!unpack->options->become || unpack->has_become ||
+        (uid == unpack->uid && gid == unpack->gid))
+        return;
+    unpack->uid = uid;
+    unpack->gid = gid;
+    unpack->options->become(unpack->options->context, uid, gid);
+}
+
 bool unpack_become_owner(struct unpack *unpack, int dir)
 {
     struct stat info;
@@ -130,8 +140,10 @@ int unpack_push(struct unpack *unpack, int fd, const char *name)
     return tar_dirs_push(&unpack->dirs, fd, &info) < 0 ? unpack_fail(unpack, TAR_MEMORY, errno) : 0;
 }
 
+/* Ours until the walk leaves it. */
 static int new_directory(struct unpack *unpack, int dir, const char *name, mode_t mode)
 {
+    unpack_as(unpack, geteuid(), getegid());
     int status = mkdirat(dir, name, mode);
     if (status < 0 && unpack_become_owner(unpack, dir))
         status = mkdirat(dir, name, mode);

@@ -130,8 +130,21 @@ static int make_in_place(struct unpack *unpack, int dir, const char *name)
     return status;
 }
 
+static void become_its_owner(struct unpack *unpack)
+{
+    const struct tar_unpack_options *options = unpack->options;
+    uid_t uid = unpack->reader.entry.attributes.uid;
+    gid_t gid = unpack->reader.entry.attributes.gid;
+    if (!options->become || !options->map_owner)
+        return;
+    options->map_owner(options->context, &uid, &gid);
+    if (unpack_is_owner(uid, gid))
+        unpack_as(unpack, uid, gid);
+}
+
 int unpack_file(struct unpack *unpack, int dir, const char *name)
 {
+    become_its_owner(unpack);
     return unpack->options->rules || tar_dirs_inner(&unpack->dirs)->is_ours
                ? make_in_place(unpack, dir, name)
                : make_by_draft(unpack, dir, name);
