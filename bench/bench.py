@@ -324,7 +324,6 @@ SECTIONS = {
     "mounts": Section({"hutch_host", "bwrap_host"},
                       lambda b: measure_mounts(b.measure, b.world, b.by_key, b.effort)),
     "image": Section(set(), lambda b: image_run.measure_image(b.measure, b.options.hutch, b.root, b.effort)),
-    "pull": Section({"docker"}, lambda b: pull.measure_pull(b.measure, b.world, b.options, b.by_key["docker"], b.effort)),
     "egress": Section(set(), lambda b: egress.measure_egress(b.measure, b.world, b.options.hutch,
                                                              find_tool(b.world, b.options.build, "stream"), b.effort)),
     "audit": Section(set(), lambda b: audit.measure_audit(b.measure, b.world, b.options.hutch, b.effort)),
@@ -334,12 +333,14 @@ SECTIONS = {
     "api": Section({"exec"}, lambda b: living.measure_api(b.measure, find_built(b.options.build, "exec_loop"), b.boxes,
                                                           b.by_key, b.effort)),
     "cycle": Section(set(), lambda b: living.measure_cycle(b.measure, b.boxes, b.effort)),
-    "fork": Section(set(), lambda b: living.measure_fork(b.measure, b.world, b.boxes, b.effort)),
-    "copy": Section({"docker"}, lambda b: living.measure_copy(b.measure, b.world, b.boxes, b.by_key, b.effort)),
+    "many": Section({"floor"}, lambda b: living.measure_many(b.measure, b.boxes, b.by_key, b.effort)),
     "serve": Section({"docker"}, lambda b: serve.measure_serve(b.measure, b.world, b.options, b.boxes,
                                                                find_tool(b.world, b.options.build, "http_load"),
                                                                find_built(b.options.build, "exec_loop"), b.by_key["docker"], b.effort)),
-    "many": Section({"floor"}, lambda b: living.measure_many(b.measure, b.boxes, b.by_key, b.effort)),
+    # what deletes thousands of files comes last: ext4 takes its time for every new one after that
+    "fork": Section(set(), lambda b: living.measure_fork(b.measure, b.world, b.boxes, b.effort)),
+    "copy": Section({"docker"}, lambda b: living.measure_copy(b.measure, b.world, b.boxes, b.by_key, b.effort)),
+    "pull": Section({"docker"}, lambda b: pull.measure_pull(b.measure, b.world, b.options, b.by_key["docker"], b.effort)),
 }
 
 
