@@ -5,6 +5,7 @@
 
 #define ACCEPTS_OF_A_TURN 16
 #define REST_US 50000
+#define ROUND_US 100000 /* is longer than a round takes */
 
 static void reject(struct gateway *gateway, const struct door *door, int fd, enum egress_why why)
 {
@@ -41,13 +42,14 @@ void door_on_event(struct watch *watch, uint32_t events)
 {
     struct door *door = LOOP_OWNER(watch, struct door, watch);
     struct gateway *gateway = door->site->gateway;
-    bool has_waited = door->has_waited;
+    /* who waited longer ago has left without a word */
+    bool has_waited = gateway->loop.now_us - door->waited_us < ROUND_US;
     (void)events;
-    door->has_waited = false;
+    door->waited_us = 0;
     for (int i = 0; i < ACCEPTS_OF_A_TURN; i++) {
         if (is_full(gateway) && !has_waited) {
             /* who has ended in this round is heard after the doors */
-            door->has_waited = i == 0;
+            door->waited_us = i == 0 ? gateway->loop.now_us : 0;
             return;
         }
         /* cppcheck-suppress nullPointer ; it has an attribute that says otherwise */

@@ -21,8 +21,8 @@ struct door {
     struct door *next;
     uint16_t family;
     uint16_t port;
-    bool has_waited;   /* a round, for whoever has ended to make room */
-    struct timer rest; /* while it accepts nothing, for want of descriptors */
+    uint64_t waited_us; /* when somebody began to wait, a round, for who has ended to make room */
+    struct timer rest;  /* while it accepts nothing, for want of descriptors */
     struct deferred release;
 };
 
