@@ -89,6 +89,7 @@ void half_become(void *context, uid_t uid, gid_t gid)
         return;
     sets[0].effective = sets[0].permitted;
     (void)syscall(SYS_capset, &header, sets);
+    (void)prctl(PR_SET_DUMPABLE, 0); /* which a change of numbers undoes */
 }
 
 /* ---- halves ---- */

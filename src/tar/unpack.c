@@ -83,8 +83,11 @@ static int unpack_entry(struct unpack *unpack)
 {
     const struct tar_unpack_options *options = unpack->options;
     enum tar_type type = unpack->reader.entry.type;
+    struct tar_attributes *attributes = &unpack->reader.entry.attributes;
     if (count(unpack) < 0)
         return -1;
+    if (options->map_owner) /* from here on it is the owner here */
+        options->map_owner(options->context, &attributes->uid, &attributes->gid);
     int placed = place_entry(unpack);
     if (placed)
         return placed < 0 ? -1 : 0;

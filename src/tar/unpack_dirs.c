@@ -26,7 +26,6 @@ int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attribute
         return -1;
     bool needs_mode = (info.st_mode & 07777) != mode;
     if (options->map_owner) {
-        options->map_owner(options->context, &uid, &gid);
         if (!unpack_is_owner(uid, gid)) {
             errno = EINVAL;
             return -1;
@@ -55,11 +54,16 @@ void unpack_as(struct unpack *unpack, uid_t uid, gid_t gid)
 bool unpack_become_owner(struct unpack *unpack, int dir)
 {
     struct stat info;
-    if (errno != EOVERFLOW || !unpack->options->become || unpack->has_become ||
-        fstat(dir, &info) < 0)
+    if (errno != EOVERFLOW || !unpack->options->become || unpack->has_become)
         return false;
+    if (unpack->uid != geteuid() || unpack->gid != getegid()) {
+        unpack_as(unpack, geteuid(), getegid());
+        return true;
+    }
+    if (fstat(dir, &info) < 0)
+        return false;
+    unpack_as(unpack, info.st_uid, info.st_gid);
     unpack->has_become = true;
-    unpack->options->become(unpack->options->context, info.st_uid, info.st_gid);
     return true;
 }
 
@@ -144,9 +148,10 @@ int unpack_push(struct unpack *unpack, int fd, const char *name)
 static int new_directory(struct unpack *unpack, int dir, const char *name, mode_t mode)
 {
     unpack_as(unpack, geteuid(), getegid());
-    int status = mkdirat(dir, name, mode);
-    if (status < 0 && unpack_become_owner(unpack, dir))
+    int status;
+    do
         status = mkdirat(dir, name, mode);
+    while (status < 0 && unpack_become_owner(unpack, dir));
     return status;
 }
 
@@ -200,8 +205,8 @@ int unpack_enter_parent(struct unpack *unpack, int *ret_dir, const char **ret_na
 static int make_directory(struct unpack *unpack, int dir, const char *name, bool replaces,
                           enum unpack_found *ret_found)
 {
-    *ret_found = UNPACK_FOUND;
     for (unsigned i = 0; i < 3; i++) {
+        *ret_found = UNPACK_FOUND;
         if (new_directory(unpack, dir, name, FILLING_MODE) == 0)
             *ret_found = i ? UNPACK_REPLACED : UNPACK_MADE;
         else if (errno != EEXIST)
@@ -217,6 +222,14 @@ static int make_directory(struct unpack *unpack, int dir, const char *name, bool
     }
     errno = EAGAIN; /* somebody else keeps putting things there */
     return -1;
+}
+
+/* One that we have just made, and not what somebody has put in its place. */
+static bool is_closed(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && info.st_uid == geteuid() &&
+           (info.st_mode & 07777) == FILLING_MODE;
 }
 
 int unpack_directory(struct unpack *unpack)
@@ -235,7 +248,7 @@ int unpack_directory(struct unpack *unpack)
     struct tar_level *level = tar_dirs_inner(&unpack->dirs);
     level->has_attributes = true;
     level->attributes = unpack->reader.entry.attributes;
-    level->is_ours = found != UNPACK_FOUND;
+    level->is_ours = found != UNPACK_FOUND && is_closed(fd);
     return unpack->options->rules ? unpack->options->rules->directory(unpack, found) : 0;
 }
 

@@ -3,9 +3,9 @@
  * before: a copy that is killed leaves what had the name until then, and nobody can put another
  * thing in the file's place meanwhile.
  *
- * In a directory that nobody else can enter before all of it is there, files are made where they
- * belong, which costs the kernel less: in one that this copy has made, and wherever an archive with
- * rules is unpacked. */
+ * In a directory that this copy has made, closed until the copy leaves it, and wherever an archive
+ * with rules is unpacked, files are made where they belong, which costs the kernel less. A copy
+ * that is killed may leave half a file there, in a directory that is not whole either. */
 #include "tar/unpack.h"
 
 #include <errno.h>
@@ -93,9 +93,9 @@ static int fill(struct unpack *unpack, int fd)
 static int make_by_draft(struct unpack *unpack, int dir, const char *name)
 {
     struct tar_draft draft;
-    if (tar_draft_open(&draft, dir) < 0 &&
-        (!unpack_become_owner(unpack, dir) || tar_draft_open(&draft, dir) < 0))
-        return unpack_fail(unpack, TAR_TARGET, errno);
+    while (tar_draft_open(&draft, dir) < 0)
+        if (!unpack_become_owner(unpack, dir))
+            return unpack_fail(unpack, TAR_TARGET, errno);
     int status = fill(unpack, draft.fd);
     if (status == 0 && tar_draft_publish(&draft, dir, name) < 0)
         status = unpack_fail(unpack, TAR_TARGET, errno);
@@ -117,11 +117,27 @@ static int new_file(const struct unpack *unpack, int dir, const char *name)
     return openat(dir, name, NEW_FILE, NEW_MODE | mode);
 }
 
+/* Somebody may be in a directory of ours after all, by an idmapped mount: a file with a name must
+ * never have another owner than it is to have, who could keep it open. */
+static bool is_born_right(const struct unpack *unpack, int fd)
+{
+    const struct tar_attributes *attributes = &unpack->reader.entry.attributes;
+    struct stat info;
+    return !unpack->options->map_owner ||
+           (fstat(fd, &info) == 0 && info.st_uid == attributes->uid &&
+            info.st_gid == attributes->gid);
+}
+
 static int make_in_place(struct unpack *unpack, int dir, const char *name)
 {
     int fd = unpack_make_anew(new_file, unpack, dir, name);
     if (fd < 0)
         return unpack_fail(unpack, TAR_TARGET, errno);
+    if (!unpack->options->rules && !is_born_right(unpack, fd)) {
+        (void)unlinkat(dir, name, 0);
+        (void)close(fd);
+        return make_by_draft(unpack, dir, name);
+    }
     int status = fill(unpack, fd);
     if (close(fd) < 0 && status == 0)
         status = unpack_fail(unpack, TAR_TARGET, errno);
@@ -130,21 +146,8 @@ static int make_in_place(struct unpack *unpack, int dir, const char *name)
     return status;
 }
 
-static void become_its_owner(struct unpack *unpack)
-{
-    const struct tar_unpack_options *options = unpack->options;
-    uid_t uid = unpack->reader.entry.attributes.uid;
-    gid_t gid = unpack->reader.entry.attributes.gid;
-    if (!options->become || !options->map_owner)
-        return;
-    options->map_owner(options->context, &uid, &gid);
-    if (unpack_is_owner(uid, gid))
-        unpack_as(unpack, uid, gid);
-}
-
 int unpack_file(struct unpack *unpack, int dir, const char *name)
 {
-    become_its_owner(unpack);
     return unpack->options->rules || tar_dirs_inner(&unpack->dirs)->is_ours
                ? make_in_place(unpack, dir, name)
                : make_by_draft(unpack, dir, name);

@@ -33,9 +33,10 @@ int unpack_clear(struct unpack *unpack, int dir, const char *name)
 int unpack_make_anew(unpack_making *make, struct unpack *unpack, int dir, const char *name)
 {
     for (unsigned i = 0; i < 3; i++) {
-        int made = make(unpack, dir, name);
-        if (made < 0 && unpack_become_owner(unpack, dir))
+        int made;
+        do
             made = make(unpack, dir, name);
+        while (made < 0 && unpack_become_owner(unpack, dir));
         if (made >= 0 || errno != EEXIST)
             return made;
         if (unpack_clear(unpack, dir, name) < 0)
@@ -57,8 +58,6 @@ static int apply_to_symlink(const struct unpack *unpack, int dir, const char *na
     int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    if (options->map_owner)
-        options->map_owner(options->context, &uid, &gid);
     int status = fstat(fd, &info);
     if (status == 0 && (!S_ISLNK(info.st_mode) || !unpack_is_owner(uid, gid))) {
         errno = S_ISLNK(info.st_mode) ? EINVAL : EAGAIN;
@@ -135,12 +134,21 @@ static int make_link(struct unpack *unpack, int dir, const char *name)
     return status;
 }
 
+/* Where owners are given at all. */
+static void become_its_owner(struct unpack *unpack)
+{
+    const struct tar_attributes *attributes = &unpack->reader.entry.attributes;
+    if (unpack->options->map_owner && unpack_is_owner(attributes->uid, attributes->gid))
+        unpack_as(unpack, attributes->uid, attributes->gid);
+}
+
 int unpack_make(struct unpack *unpack)
 {
     int dir = -1;
     const char *name = "";
     if (unpack_enter_parent(unpack, &dir, &name) < 0)
         return -1;
+    become_its_owner(unpack);
     switch ((char)unpack->reader.entry.type) {
     case TAR_TYPE_FILE:
         return unpack_file(unpack, dir, name);

@@ -112,6 +112,40 @@ workspace_of() { # OWNER OTHERS
     workspace_of 0 33:34
 }
 
+# Root's own workspace is the sandbox's user's inside, and so is every directory that a copy makes there until it leaves.
+HOLD_FILES='
+import glob, os, sys, time
+held, end = 0, time.time() + 60
+open("/workspace/ready", "w").close()
+while not os.path.exists("/workspace/stop") and time.time() < end:
+    for name in glob.glob("/workspace/t/*"):
+        try:
+            with open(name, "r+b") as file:
+                held += 1
+        except OSError:
+            pass
+print(held)'
+
+@test "a file of somebody else's cannot be opened by the sandbox while it is copied" {
+    needs_root
+    local dir pid
+    dir=$(here)
+    mkdir "$dir/shared" "$dir/t"
+    for i in {1..400}; do head -c 200000 /dev/urandom >"$dir/t/$i"; done
+    chown 33:34 "$dir"/t/*
+    chmod 600 "$dir"/t/*
+    box box --workspace "$dir/shared:rw"
+    hutch exec box -- "$PYTHON" -c "$HOLD_FILES" >"$WORK/held" &
+    pid=$!
+    until_true 20 test -e "$dir/shared/ready"
+    copies "$dir/t" box:/workspace/
+    touch "$dir/shared/stop"
+    wait "$pid"
+    same "copied" 400 "$(find "$dir/shared/t" -type f -user 33 -group 34 | wc -l)"
+    same "opened" 0 "$(cat "$WORK/held")"
+    hutch rm -f box
+}
+
 @test "as root the numbers of others are kept, and nothing becomes the host's root that was not" {
     needs_root
     box box

@@ -47,7 +47,8 @@ struct cgroup_version {
 
 /* The two versions, side by side. memsw is limited after memory since it may not be below it; where
  * the kernel does not account swap (v1 without swapaccount) there is none to use or the doctor says
- * so. */
+ * so. The quota comes before a period that may be shorter: between the two writes a group must not
+ * have more than its parent. */
 static const struct cgroup_version versions[] = {
     [1] =
         {
@@ -57,8 +58,8 @@ static const struct cgroup_version versions[] = {
             .limits = {{CGROUP_MEMORY, "memory.limit_in_bytes", VALUE_MEMORY, false},
                        {CGROUP_MEMORY, "memory.memsw.limit_in_bytes", VALUE_MEMORY, true},
                        {CGROUP_PIDS, "pids.max", VALUE_PIDS, false},
-                       {CGROUP_CPU, "cpu.cfs_period_us", VALUE_CPU_PERIOD, false},
-                       {CGROUP_CPU, "cpu.cfs_quota_us", VALUE_CPU_QUOTA, false}},
+                       {CGROUP_CPU, "cpu.cfs_quota_us", VALUE_CPU_QUOTA, false},
+                       {CGROUP_CPU, "cpu.cfs_period_us", VALUE_CPU_PERIOD, false}},
         },
     [2] =
         {
