@@ -19,8 +19,8 @@
 /* Who may use one of two processors can take both of them for half a period: others wait so long.
  * The kernel's own default is ten times as long; a group's share of a period is at least the
  * smallest that the kernel takes. */
-#define CPU_PERIOD_US 10000
-#define CPU_SMALLEST_US 1000
+#define CPU_PERIOD_US UINT64_C(10000)
+#define CPU_SMALLEST_US UINT64_C(1000)
 
 /* One file to write for a limit. A file that the kernel does not have is an error unless optional.
  */
