@@ -86,9 +86,16 @@ static void explain_silence(struct keeper *keeper)
         keeper->events.oom_kills)
         return;
     keeper->has_failure = true;
-    (void)hutch_fail(&keeper->failure, HUTCH_E_SYSTEM, 0,
-                     "the sandbox's PID 1 ended before it could start the command; 'hutch doctor' "
-                     "checks what it needs");
+    if (keeper->engine != &native_engine)
+        (void)hutch_fail(
+            &keeper->failure, HUTCH_E_SYSTEM, 0,
+            "the container's PID 1 ended before it could start the command; the log of "
+            "the engine (backend %s) may say why",
+            hutch_backend_name(hutch_spec_backend(keeper->spec)));
+    else
+        (void)hutch_fail(&keeper->failure, HUTCH_E_SYSTEM, 0,
+                         "the sandbox's PID 1 ended before it could start the command; 'hutch "
+                         "doctor' checks what it needs");
 }
 
 /* The groups are the better witness of processor time: wait4 misses who was killed with PID 1, or
