@@ -138,8 +138,8 @@ static void close_door(struct warden *warden)
     (void)unlinkat(warden->home.dir, "socket", 0);
 }
 
-/* Home and files go while the processes die: they cannot be saved any more, and the lease tells of
- * their groups. What cannot be removed is swept. */
+/* The home goes while the processes die: they cannot be saved any more, and the lease tells of
+ * their groups. */
 static void begin_removal(struct warden *warden)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
@@ -150,8 +150,6 @@ static void begin_removal(struct warden *warden)
     close_door(warden);
     spare_groups_drop(warden);
     remove_all(warden);
-    if (warden->keeper && warden->keeper->artifacts < 0) /* else they come out first */
-        (void)pool_destroy(&warden->keeper->pool);
 }
 
 /* Then the record, and only then whoever waits hears of it. */
