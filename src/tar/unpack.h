@@ -65,7 +65,7 @@ int unpack_apply(const struct unpack *unpack, int fd, const struct tar_attribute
  * change of owners is a transaction on the disk for each file. */
 void unpack_as(struct unpack *unpack, uid_t uid, gid_t gid);
 /* After a failure: true when it may go otherwise now. An idmapped mount need not have a number for
- * us (EOVERFLOW), but it has one for who owns the directory. */
+ * an entry's owner, nor for us (EOVERFLOW), but it has one for who owns the directory. */
 bool unpack_become_owner(struct unpack *unpack, int dir);
 /* The kernel takes the last number for "as it is". */
 static inline bool unpack_is_owner(uid_t uid, gid_t gid)

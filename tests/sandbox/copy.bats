@@ -114,7 +114,7 @@ workspace_of() { # OWNER OTHERS
 
 # Root's own workspace is the sandbox's user's inside, and so is every directory that a copy makes there until it leaves.
 HOLD_FILES='
-import glob, os, sys, time
+import glob, os, time
 held, end = 0, time.time() + 60
 open("/workspace/ready", "w").close()
 while not os.path.exists("/workspace/stop") and time.time() < end:
