@@ -47,20 +47,36 @@ void hutch_buf_puts(struct hutch_buf *buf, const char *text)
     hutch_buf_append(buf, text, strlen(text));
 }
 
+/* What fits is written at once; otherwise its length is known, and it is written again. */
 void hutch_buf_printf(struct hutch_buf *buf, const char *fmt, ...)
 {
     va_list args;
+    size_t room = buf->failed ? 0 : buf->capacity - buf->length;
     va_start(args, fmt);
-    int length = vsnprintf(NULL, 0, fmt, args);
+    int length = vsnprintf(room ? buf->data + buf->length : NULL, room, fmt, args);
     va_end(args);
     if (length < 0 || !reserve(buf, (size_t)length)) {
         buf->failed = true;
+        if (room)
+            buf->data[buf->length] = '\0';
         return;
     }
-    va_start(args, fmt);
-    (void)vsnprintf(buf->data + buf->length, (size_t)length + 1, fmt, args);
-    va_end(args);
+    if ((size_t)length >= room) {
+        va_start(args, fmt);
+        (void)vsnprintf(buf->data + buf->length, (size_t)length + 1, fmt, args);
+        va_end(args);
+    }
     buf->length += (size_t)length;
+}
+
+void hutch_buf_uint(struct hutch_buf *buf, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    hutch_buf_append(buf, digits + at, sizeof(digits) - at);
 }
 
 void hutch_buf_reserve(struct hutch_buf *buf, size_t length)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "util/error.h"
 
@@ -27,6 +28,8 @@ void hutch_buf_append(struct hutch_buf *buf, const void *data, size_t length);
 void hutch_buf_puts(struct hutch_buf *buf, const char *text);
 void hutch_buf_printf(struct hutch_buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* In decimal; numbers are written too often for a format to be read each time. */
+void hutch_buf_uint(struct hutch_buf *buf, uint64_t value);
 /* Makes room, so that appending that much does not move what is there. */
 void hutch_buf_reserve(struct hutch_buf *buf, size_t length);
 void hutch_buf_done(struct hutch_buf *buf);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/json_out.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "util/own.h"
@@ -197,13 +196,15 @@ void hutch_json_base64(struct hutch_json_out *out, const char *key, const void *
 void hutch_json_uint(struct hutch_json_out *out, const char *key, uint64_t value)
 {
     begin(out, key);
-    hutch_buf_printf(out->buf, "%" PRIu64, value);
+    hutch_buf_uint(out->buf, value);
 }
 
 void hutch_json_int(struct hutch_json_out *out, const char *key, int64_t value)
 {
     begin(out, key);
-    hutch_buf_printf(out->buf, "%" PRId64, value);
+    if (value < 0)
+        hutch_buf_append(out->buf, "-", 1);
+    hutch_buf_uint(out->buf, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void hutch_json_bool(struct hutch_json_out *out, const char *key, bool value)

@@ -33,6 +33,42 @@ static void control_characters_and_quotes_are_escaped(void **state)
     assert_written("a\0b\x1f\x7f", 5, "\"a\\u0000b\\u001f\x7f\"");
 }
 
+static void numbers_are_written_to_their_last_digit(void **state)
+{
+    (void)state;
+    struct hutch_buf buf = HUTCH_BUF(1u << 16);
+    struct hutch_json_out out = {&buf, false};
+    hutch_json_open(&out, NULL, '[');
+    hutch_json_uint(&out, NULL, 0);
+    hutch_json_uint(&out, NULL, 10);
+    hutch_json_uint(&out, NULL, UINT64_MAX);
+    hutch_json_int(&out, NULL, 7);
+    hutch_json_int(&out, NULL, -10);
+    hutch_json_int(&out, NULL, INT64_MIN);
+    hutch_json_close(&out, ']');
+    assert_string_equal(buf.data, "[0,10,18446744073709551615,7,-10,-9223372036854775808]");
+    hutch_buf_done(&buf);
+}
+
+static void a_format_fills_the_room_or_makes_more(void **state)
+{
+    (void)state;
+    struct hutch_buf buf = HUTCH_BUF(3000);
+    char long_text[1500];
+    memset(long_text, 'x', sizeof(long_text));
+    long_text[sizeof(long_text) - 1] = '\0';
+    hutch_buf_printf(&buf, "%d,", 1);
+    hutch_buf_printf(&buf, "%s", "");
+    hutch_buf_printf(&buf, "%s,", long_text);
+    assert_false(buf.failed);
+    assert_int_equal(buf.length, 2 + sizeof(long_text));
+    assert_int_equal(strlen(buf.data), buf.length);
+    hutch_buf_printf(&buf, "%s%s", long_text, long_text); /* beyond the ceiling */
+    assert_true(buf.failed);
+    assert_int_equal(strlen(buf.data), buf.length);
+    hutch_buf_done(&buf);
+}
+
 static void utf8_is_written_as_it_is(void **state)
 {
     (void)state;
@@ -160,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_and_quotes_are_escaped),
+        cmocka_unit_test(numbers_are_written_to_their_last_digit),
+        cmocka_unit_test(a_format_fills_the_room_or_makes_more),
         cmocka_unit_test(utf8_is_written_as_it_is),
         cmocka_unit_test(what_is_not_utf8_is_replaced_byte_by_byte),
         cmocka_unit_test(utf8_is_judged_as_the_standard_does),

@@ -36,9 +36,11 @@ static void nothing_to_do(struct keeper *keeper)
 static bool read_usage(struct keeper *keeper, struct hutch_usage *usage,
                        struct cgroup_events *events)
 {
-    if (keeper->counts_usage)
+    bool has_succeeded = keeper->has_status && keeper->status == 0;
+    if (keeper->counts_usage || keeper->audit.life)
         cgroup_read_usage(&keeper->cgroup, usage);
-    cgroup_read_events(&keeper->cgroup, events);
+    if (keeper->counts_usage || !has_succeeded) /* or they change nothing: see reason_of */
+        cgroup_read_events(&keeper->cgroup, events);
     return true;
 }
 

@@ -243,6 +243,8 @@ int artifacts_collect(int source, int target, uint64_t max_bytes, uint64_t max_e
 
 /* outcome.c */
 void keeper_read_usage(struct keeper *keeper);
+/* What was read, with the time of who was waited for. */
+struct hutch_usage keeper_usage(const struct keeper *keeper);
 int keeper_result(struct keeper *keeper, struct hutch_result **ret_result, struct hutch_error *err);
 
 #endif

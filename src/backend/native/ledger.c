@@ -148,19 +148,6 @@ static void put_usage(struct hutch_json_out *out, const struct hutch_usage *usag
     hutch_json_close(out, '}');
 }
 
-/* What the groups have counted is read also where no caller wants to know it; but no group is made
- * for it alone. */
-static void read_usage(struct keeper *keeper, struct hutch_usage *usage)
-{
-    struct cgroup_events events;
-    if (keeper->engine == &native_engine)
-        cgroup_read_usage(&keeper->cgroup, usage);
-    else
-        (void)keeper->engine->read_usage(keeper, usage, &events);
-    if (keeper->rusage_cpu_us > usage->cpu_us)
-        usage->cpu_us = keeper->rusage_cpu_us;
-}
-
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 static void put_run(struct hutch_json_out *out, const void *userdata)
@@ -220,7 +207,7 @@ void ledger_end_run(struct keeper *keeper, const struct hutch_result *result,
     if (!keeper->audit.life)
         return;
     if (result) {
-        read_usage(keeper, &end.usage);
+        end.usage = keeper_usage(keeper);
         ledger_note_denied(&keeper->audit, keeper->id, NULL, result->egress, 0);
     }
     (void)!audit_append(&keeper->audit, &event, &ignored);
@@ -294,6 +281,19 @@ void ledger_life(const struct warden *warden, struct ledger_life *ret_life)
                                      .started_us = warden->record.started_us,
                                      .egress_before = warden->egress_before};
     memcpy(ret_life->name, warden->home.name, sizeof(ret_life->name));
+}
+
+/* What the groups have counted is read also where no caller wants to know it; but no group is made
+ * for it alone. */
+static void read_usage(struct keeper *keeper, struct hutch_usage *usage)
+{
+    struct cgroup_events events;
+    if (keeper->engine == &native_engine)
+        cgroup_read_usage(&keeper->cgroup, usage);
+    else
+        (void)keeper->engine->read_usage(keeper, usage, &events);
+    if (keeper->rusage_cpu_us > usage->cpu_us)
+        usage->cpu_us = keeper->rusage_cpu_us;
 }
 
 void ledger_end_left(struct warden *warden, const struct ledger_life *life, const char *reason)

@@ -103,19 +103,24 @@ static void explain_silence(struct keeper *keeper)
 void keeper_read_usage(struct keeper *keeper)
 {
     bool has_succeeded = keeper->has_status && keeper->status == 0;
-    if (!keeper->counts_usage && has_succeeded) /* then they change nothing: see reason_of */
-        keeper->has_usage = true;
-    else
-        keeper->has_usage = keeper->engine->read_usage(keeper, &keeper->usage, &keeper->events);
+    bool is_unwanted = !keeper->counts_usage && !keeper->audit.life && has_succeeded;
+    keeper->has_usage =
+        is_unwanted || keeper->engine->read_usage(keeper, &keeper->usage, &keeper->events);
+}
+
+struct hutch_usage keeper_usage(const struct keeper *keeper)
+{
+    struct hutch_usage usage = keeper->usage;
+    if (keeper->rusage_cpu_us > usage.cpu_us)
+        usage.cpu_us = keeper->rusage_cpu_us;
+    return usage;
 }
 
 static void fill_usage(const struct keeper *keeper, struct hutch_usage *usage)
 {
     if (!keeper->counts_usage)
         return;
-    *usage = keeper->usage;
-    if (keeper->rusage_cpu_us > usage->cpu_us)
-        usage->cpu_us = keeper->rusage_cpu_us;
+    *usage = keeper_usage(keeper);
     usage->oom_kills = keeper->events.oom_kills;
     usage->disk_peak_bytes = keeper->disk_seen_bytes;
 }

@@ -121,6 +121,7 @@ static void take_message(struct keeper *keeper, const struct init_message *messa
     switch (message->type) {
     case INIT_SPAWNED:
         start_clock(keeper, message->time_us);
+        plan_done(&keeper->plan); /* carried out; there is time now, unlike at the end */
         if (keeper->options->terminal_fd >= 0 && fd_count > 0) {
             take_terminal(keeper, *fds++);
             fd_count--;

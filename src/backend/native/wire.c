@@ -2,7 +2,6 @@
 #include "backend/native/wire.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +34,10 @@ void wire_add(struct wire_message *message, const char *key, const char *value)
 
 void wire_add_number(struct wire_message *message, const char *key, uint64_t value)
 {
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRIu64, value);
-    wire_add(message, key, text);
+    hutch_buf_puts(&message->text, key);
+    hutch_buf_append(&message->text, "=", 1);
+    hutch_buf_uint(&message->text, value);
+    hutch_buf_append(&message->text, "", 1);
 }
 
 void wire_add_fd(struct wire_message *message, int fd)
