@@ -213,6 +213,8 @@ with open("/proc/%s/mem" % pid, "rb", buffering=0) as memory:
         begin, end, flags = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
         if "r" not in flags or "vvar" in line or "vsyscall" in line:
             continue
+        if int(end, 16) - int(begin, 16) > 1 << 32:  # a sanitizer's shadow
+            continue
         try:
             memory.seek(int(begin, 16))
             if text in memory.read(int(end, 16) - int(begin, 16)):

@@ -67,6 +67,7 @@ HOSTILE=$TOP/tests/image/archive_hostile.py
     done
 }
 
+# bats test_tags=memory
 @test "a manifest that claims to be huge costs nothing" {
     "$PYTHON" "$HOSTILE" "$WORK/huge" manifest-of-a-gigabyte
     chmod a+r "$WORK/huge"

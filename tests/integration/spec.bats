@@ -58,8 +58,8 @@ END
 }
 
 @test "--spec x.json: read by the small program itself, YAML by the one beside it" {
+    [ -x "${HUTCH%/*}/hutch-full" ] || skip "one program does both"
     local small=$HUTCH HUTCH
-    [ -x "${small%/*}/hutch-full" ] || skip "one program does both"
     HUTCH=$(user_dir alone)/hutch
     cp "$small" "$HUTCH"
     echo '{"command": ["echo", "JSON"]}' >"${HUTCH%/*}/spec.json"

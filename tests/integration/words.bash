@@ -54,10 +54,10 @@ between() { # WHAT LEAST MOST ACTUAL
     return 1
 }
 
-# The same of a time.
+# The same of a time. A sanitizer's program may take several times as long (tests/sanitize).
 in_time() { # WHAT LEAST MOST ACTUAL
     by_the_clock
-    between "$@"
+    between "$1" "$2" $(($3 * ${HUTCH_TEST_SLOWER:-1})) "$4"
 }
 
 holds() { # WHAT JQ-CONDITION: about the result

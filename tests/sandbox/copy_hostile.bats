@@ -11,7 +11,7 @@ SWAP=$TOP/tests/sandbox/fixtures/swap.py
 
 # Many calls of cp, two at a time, by one process of the caller's: how each ends does not matter, that it ends does.
 many() { # COUNT SOURCE TARGET
-    seq "$1" | caller timeout 50 xargs -P 2 -I% "$HUTCH" cp "$2" "$3" >"$WORK/out" 2>"$WORK/said" || [ $? = 123 ]
+    seq "$1" | caller timeout $((50 * ${HUTCH_TEST_SLOWER:-1})) xargs -P 2 -I% "$HUTCH" cp "$2" "$3" >"$WORK/out" 2>"$WORK/said" || [ $? = 123 ]
 }
 
 swapping() { # NAME DIR TARGET...

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/docker/transfer.h"
+#include "init/guest_image.h"
 #include "init/init_image.h"
 #include "tar/head.h"
 #include "util/own.h"
@@ -44,12 +45,12 @@ static int add_guest(struct making *making)
     const struct tar_head head = {.type = TAR_TYPE_FILE,
                                   .name = &CONTAINER_GUEST_PATH[1],
                                   .attributes = {.mode = 0755},
-                                  .size = sizeof(hutch_init_image)};
+                                  .size = sizeof(hutch_guest_image)};
     if (add_directory(making, ".hutch/", 0755, false) < 0 ||
         tar_head_write(&making->out, &head, &making->scratch) < 0 ||
-        tar_out_write(&making->out, hutch_init_image, sizeof(hutch_init_image)) < 0)
+        tar_out_write(&making->out, hutch_guest_image, sizeof(hutch_guest_image)) < 0)
         return -1;
-    return tar_out_zeros(&making->out, tar_padding(sizeof(hutch_init_image)));
+    return tar_out_zeros(&making->out, tar_padding(sizeof(hutch_guest_image)));
 }
 
 static bool is_free(const struct hutch_spec *spec, const char *target)

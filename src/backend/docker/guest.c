@@ -12,6 +12,7 @@
 
 #include "backend/docker/plan.h"
 #include "backend/docker/state.h"
+#include "init/guest_image.h"
 #include "init/init_image.h"
 #include "util/fs.h"
 #include "util/own.h"
@@ -23,25 +24,25 @@ static bool is_whole(const char *path)
     ssize_t length;
     hutch_autofd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     while (fd >= 0 && (length = read(fd, buffer, sizeof(buffer))) > 0) {
-        if ((size_t)length > sizeof(hutch_init_image) - at ||
-            memcmp(buffer, hutch_init_image + at, (size_t)length) != 0)
+        if ((size_t)length > sizeof(hutch_guest_image) - at ||
+            memcmp(buffer, hutch_guest_image + at, (size_t)length) != 0)
             return false;
         at += (size_t)length;
     }
-    return at == sizeof(hutch_init_image);
+    return at == sizeof(hutch_guest_image);
 }
 
 int docker_guest_file(char ret_path[PATH_MAX], struct hutch_error *err)
 {
     char directory[STATE_BYTES];
     char boot[64] = "";
-    uint64_t sum = docker_sum(hutch_init_image, sizeof(hutch_init_image));
+    uint64_t sum = docker_sum(hutch_guest_image, sizeof(hutch_guest_image));
     if (docker_state(directory, err) < 0)
         return -(int)err->code;
     (void)hutch_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
     boot[strcspn(boot, "\n")] = '\0';
     (void)snprintf(ret_path, PATH_MAX, "%s/init-%s-%016" PRIx64, directory, boot, sum);
     return is_whole(ret_path) ? 0
-                              : docker_state_write(ret_path, 0755, hutch_init_image,
-                                                   sizeof(hutch_init_image), err);
+                              : docker_state_write(ret_path, 0755, hutch_guest_image,
+                                                   sizeof(hutch_guest_image), err);
 }

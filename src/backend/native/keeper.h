@@ -178,8 +178,8 @@ int keeper_rlimits(struct keeper *keeper, struct init_rlimit *rlimits, struct hu
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
 /* The one command of a run. */
 int keeper_send_command(struct keeper *keeper, struct hutch_error *err);
-/* hutch-init, as a file. */
-const void *program_init(size_t *ret_length);
+/* hutch-init for a container, as a file: never a sanitizer's, which needs libraries. */
+const void *program_guest(size_t *ret_length);
 /* A program of hutch's own in a sealed memory file. */
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
 int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err);

@@ -20,6 +20,7 @@
 #include "backend/native/environment.h"
 #include "backend/native/keeper.h"
 #include "backend/native/source.h"
+#include "init/guest_image.h"
 #include "init/init_image.h"
 #include "util/fs.h"
 #include "util/own.h"
@@ -105,10 +106,10 @@ static bool core_dumps_are_piped(struct keeper *keeper)
     return pread(keeper->core_pattern, &first, 1, 0) == 1 && first == '|';
 }
 
-const void *program_init(size_t *ret_length)
+const void *program_guest(size_t *ret_length)
 {
-    *ret_length = sizeof(hutch_init_image);
-    return hutch_init_image;
+    *ret_length = sizeof(hutch_guest_image);
+    return hutch_guest_image;
 }
 
 int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err)

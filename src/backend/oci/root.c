@@ -48,7 +48,7 @@ static const char *choose_place(void)
 static int write_program(const struct oci_place *place, struct hutch_error *err)
 {
     size_t length = 0;
-    const void *image = program_init(&length);
+    const void *image = program_guest(&length);
     hutch_autofd int fd = open(place->program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
     if (fd < 0 || hutch_write_all(fd, image, length) < 0)
         return hutch_fail_errno(err, errno, "write '%s'", place->program);
