@@ -201,14 +201,15 @@ int decision_of_update(struct decision *decision, struct hutch_sandbox *sandbox,
 {
     struct hutch_spec *spec = NULL;
     uint64_t asked = 0;
-    bool all_known = true;
-    for (size_t i = 0; i < count; i++)
-        all_known = all_known && hutch_field_is_for(fields[i], HUTCH_USE_UPDATE);
-    if (!decision->set || !all_known) { /* what cannot change is refused by its keeper */
-        for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        bool can_change = hutch_field_is_for(fields[i], HUTCH_USE_UPDATE);
+        if (!can_change || !decision->set)
             add_change(request, fields[i], texts[i]);
-        return 0;
+        if (!can_change) /* refused by its keeper, which is not to see what was not decided */
+            return 0;
     }
+    if (!decision->set)
+        return 0;
     if (sandbox_spec(sandbox, &spec, err) < 0)
         return -(int)err->code;
     int status = change(spec, count, fields, texts, &asked, err);

@@ -266,6 +266,18 @@ no_layers() {
     is_gone box
 }
 
+@test "what is refused with an update has not been done, its time to live included" {
+    create box
+    hutch exec box -- sh -c 'echo precious >/tmp/file'
+    call update box --ttl 1s --egress a.test
+    refused 125 "was made without egress"
+    call update box --max-lifetime 1s --egress a.test
+    refused 125 "was made without egress"
+    sleep 2.5
+    same "what it holds" precious "$(hutch exec box -- cat /tmp/file)"
+    hutch rm -f box
+}
+
 @test "max-lifetime stops it, whatever runs" {
     create box --max-lifetime 1s
     hutch exec -d box -- sleep 60 >/dev/null

@@ -112,6 +112,23 @@ keeper_of() { # NAME: the process that keeps it
     expect 200
 }
 
+@test "a field that cannot change takes nothing else past the policy" {
+    echo '{"ceilings": {"max_lifetime": "3s"}}' >"$WORK/policy.json"
+    chmod 600 "$WORK/policy.json"
+    serve --policy "$WORK/policy.json"
+    api POST /api/sandboxes/ '{"name": "up"}'
+    expect 201
+    api POST /api/sandboxes/up/update '{"max_lifetime": null}'
+    expect_problem 403 permission
+    api POST /api/sandboxes/up/update '{"max_lifetime": null, "limits": {"timeout": "1s"}}'
+    expect_problem 422 unsupported
+    sleep 4
+    api GET /api/sandboxes/up
+    expect 200 '.state == "stopped" and .reason == "max_lifetime"'
+    api DELETE /api/sandboxes/up
+    expect 200
+}
+
 @test "a second one with the same files; a snapshot to be forked; what differs, as a list and as a patch, and back" {
     mkdir "$WORK/ws" && echo one >"$WORK/ws/file"
     serve

@@ -8,9 +8,11 @@
 #include "core/spec.h"
 #include "util/own.h"
 
-/* What the spec said before. */
+/* What the spec said before: a row for whatever HUTCH_USE_UPDATE lets change. */
 struct before {
     struct hutch_limits limits;
+    uint64_t ttl_ms;
+    uint64_t max_lifetime_ms;
     struct hutch_egress_limits egress_limits;
     struct hutch_strlist egress;
     uint64_t set_fields;
@@ -65,15 +67,23 @@ static int set_fields(struct warden *warden, const struct wire_message *request,
     return 0;
 }
 
+static int set_limits(struct warden *warden, struct hutch_error *err)
+{
+    const struct hutch_spec *spec = warden->spec;
+    struct keeper *keeper = warden->keeper;
+    if (keeper->engine->set_limits(keeper, &spec->limits, err) < 0)
+        return -(int)err->code;
+    return !keeper->pool.kind ? 0
+                              : pool_set_limits(&keeper->pool, hutch_spec_disk_bytes(spec),
+                                                spec->limits.inodes, err);
+}
+
 /* The new spec is on disk when it is told of. */
 static int carry_out(struct warden *warden, const struct before *before, struct hutch_error *err)
 {
     hutch_autofree char *json = NULL;
     struct keeper *keeper = warden->keeper;
-    if (keeper->engine->set_limits(keeper, &warden->spec->limits, err) < 0 ||
-        (keeper->pool.kind && pool_set_limits(&keeper->pool, hutch_spec_disk_bytes(warden->spec),
-                                              warden->spec->limits.inodes, err) < 0) ||
-        hutch_spec_to_json_set(warden->spec, &json, err) < 0 ||
+    if (set_limits(warden, err) < 0 || hutch_spec_to_json_set(warden->spec, &json, err) < 0 ||
         (before->is_about_egress && gateway_order(keeper, err) < 0))
         return -(int)err->code;
     return home_write_spec(&warden->home, json, err);
@@ -87,9 +97,11 @@ static void undo(struct warden *warden, struct before *before)
     spec->egress = before->egress;
     before->egress = (struct hutch_strlist){0};
     spec->limits = before->limits;
+    spec->ttl_ms = before->ttl_ms;
+    spec->max_lifetime_ms = before->max_lifetime_ms;
     spec->egress_limits = before->egress_limits;
     spec->set_fields = before->set_fields;
-    (void)!warden->keeper->engine->set_limits(warden->keeper, &spec->limits, &ignored);
+    (void)!set_limits(warden, &ignored);
     if (before->is_about_egress && warden->keeper->gateway.is_wanted)
         (void)!gateway_order(warden->keeper, &ignored);
 }
@@ -98,6 +110,8 @@ int ask_update(struct warden *warden, struct client *client, struct wire_message
                struct hutch_error *err)
 {
     struct before before = {.limits = warden->spec->limits,
+                            .ttl_ms = warden->spec->ttl_ms,
+                            .max_lifetime_ms = warden->spec->max_lifetime_ms,
                             .egress_limits = warden->spec->egress_limits,
                             .set_fields = warden->spec->set_fields};
     int status = copy_list(&warden->spec->egress, &before.egress, err);
