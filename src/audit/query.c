@@ -22,6 +22,21 @@ void audit_time_ago(uint64_t ago_ms, char ret_text[AUDIT_TIME_BYTES])
     (void)snprintf(ret_text, AUDIT_TIME_BYTES, "%s.%03u", seconds, (unsigned)(then_ms % 1000));
 }
 
+/* Is this a moment that there was or will be? A month that no year has is a slip of the pen, and
+ * would be told of as a time without events. */
+static bool is_moment(const char *text, size_t length)
+{
+    static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};
+    for (size_t i = 0; i < HUTCH_COUNT(forms); i++) {
+        struct tm given = {0};
+        const char *end = strptime(text, forms[i], &given);
+        struct tm normal = given;
+        if (end == text + length && timegm(&normal) != (time_t)-1)
+            return normal.tm_mday == given.tm_mday && normal.tm_hour == given.tm_hour;
+    }
+    return false;
+}
+
 /* Times of one form compare as texts do; the beginning of one is the first moment that it can mean.
  */
 int audit_since(const char *text, char ret_text[AUDIT_TIME_BYTES], struct hutch_error *err)
@@ -32,7 +47,7 @@ int audit_since(const char *text, char ret_text[AUDIT_TIME_BYTES], struct hutch_
     bool is_time = length == 10 || length == 16 || length == sizeof(form) - 1;
     for (size_t i = 0; is_time && i < length; i++)
         is_time = form[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == form[i];
-    if (is_time && (!text[length] || !text[length + 1])) {
+    if (is_time && (!text[length] || !text[length + 1]) && is_moment(text, length)) {
         (void)snprintf(ret_text, AUDIT_TIME_BYTES, "%.*s", (int)length, text);
         return 0;
     }

@@ -143,7 +143,8 @@ static int parse_expected(const char *text, struct audit_chain *ret_chain, struc
     if (!text)
         return 0;
     ret_chain->seq = strtoull(text, &end, 10);
-    if (!ret_chain->seq || *end != ':' || strlen(end + 1) != SHA256_HEX_BYTES - 1 ||
+    if (text[0] < '0' || text[0] > '9' || !ret_chain->seq || *end != ':' ||
+        strlen(end + 1) != SHA256_HEX_BYTES - 1 ||
         strspn(end + 1, "0123456789abcdef") != SHA256_HEX_BYTES - 1)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "'%.100s' is no event's number and hash, write SEQ:HASH as 'hutch audit "
@@ -170,8 +171,11 @@ static int verify(struct verification *verification)
         return -(int)err->code;
     result->last_seq = chain.seq;
     memcpy(result->last_hash, chain.hash, sizeof(result->last_hash));
-    if (verification->expected.seq > anchor.seq && !verification->met_expected)
-        tell(verification, verification->expected.seq, "audit", "the expected event is missing");
+    if (verification->expected.seq && !verification->met_expected)
+        tell(verification, verification->expected.seq, "audit",
+             verification->expected.seq < anchor.seq
+                 ? "the expected event was removed by a prune and cannot be compared any more"
+                 : "the expected event is missing");
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "util/error.h"
+#include "util/strlist.h"
 
 typedef int (*hutch_text_check_fn)(char *text, struct hutch_error *err);
 
@@ -32,6 +33,8 @@ int hutch_check_label_key(char *text, struct hutch_error *err);
 int hutch_check_promise(char *text, struct hutch_error *err);
 /* check_egress.c */
 int hutch_check_egress(char *text, struct hutch_error *err);
+/* What all rules together allow of one name has a limit, for each port of it is two sockets. */
+int hutch_check_egress_rules(const struct hutch_strlist *rules, struct hutch_error *err);
 int hutch_check_range(char *text, struct hutch_error *err);
 int hutch_check_proxy(char *text, struct hutch_error *err);
 

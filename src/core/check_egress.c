@@ -6,11 +6,64 @@
 #include "core/check.h"
 #include "core/cidr.h"
 #include "core/egress.h"
+#include "util/own.h"
 
 int hutch_check_egress(char *text, struct hutch_error *err)
 {
     struct egress_rule rule;
     return egress_rule_parse(text, &rule, err);
+}
+
+/* Has every name of the second rule the ports of the first, too? */
+static bool is_within(const struct egress_rule *rule, const struct egress_rule *inner)
+{
+    if (rule->is_wildcard == inner->is_wildcard && !strcmp(rule->name, inner->name))
+        return true;
+    return rule->is_wildcard && egress_rule_names(rule, inner->name);
+}
+
+/* Up to one more than the limit. */
+static size_t add_ports(const struct egress_rule *rule, uint16_t *ports, size_t count)
+{
+    for (size_t i = 0; i < rule->port_count; i++) {
+        size_t known = 0;
+        while (known < count && ports[known] != rule->ports[i])
+            known++;
+        if (known == count && count <= EGRESS_MAX_PORTS_OF_NAME)
+            ports[count++] = rule->ports[i];
+    }
+    return count;
+}
+
+static size_t count_ports(const struct egress_rule *rules, size_t rule_count,
+                          const struct egress_rule *inner)
+{
+    uint16_t ports[EGRESS_MAX_PORTS_OF_NAME + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < rule_count; i++)
+        if (is_within(&rules[i], inner))
+            count = add_ports(&rules[i], ports, count);
+    return count;
+}
+
+int hutch_check_egress_rules(const struct hutch_strlist *rules, struct hutch_error *err)
+{
+    /* fewer rules cannot have too many */
+    if (rules->count <= EGRESS_MAX_PORTS_OF_NAME / EGRESS_MAX_PORTS)
+        return 0;
+    hutch_autofree struct egress_rule *parsed = calloc(rules->count, sizeof(*parsed));
+    if (!parsed)
+        return hutch_fail_nomem(err);
+    for (size_t i = 0; i < rules->count; i++)
+        if (egress_rule_parse(rules->items[i], &parsed[i], err) < 0)
+            return -(int)err->code;
+    for (size_t i = 0; i < rules->count; i++)
+        if (count_ports(parsed, rules->count, &parsed[i]) > EGRESS_MAX_PORTS_OF_NAME)
+            return hutch_fail(err, HUTCH_E_INVALID, 0,
+                              "egress '%.260s': all rules together allow more than %d ports of it, "
+                              "name fewer",
+                              rules->items[i], EGRESS_MAX_PORTS_OF_NAME);
+    return 0;
 }
 
 int hutch_check_range(char *text, struct hutch_error *err)

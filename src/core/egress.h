@@ -13,6 +13,7 @@
 #define EGRESS_NAME_BYTES 254 /* a canonical name and its NUL */
 #define EGRESS_MAX_RULES 256
 #define EGRESS_MAX_PORTS 16 /* of one rule */
+#define EGRESS_MAX_PORTS_OF_NAME 32
 
 /* The canonical form of a host name: lower case, without the trailing dot; letters, digits, '-' and
  * '_' in labels of 1 to 63 that neither begin nor end with '-'. Anything else (an address in any

@@ -139,7 +139,7 @@ static int check_egress(const struct hutch_spec *spec, struct hutch_error *err)
     static const char *const limits[] = {"egress_limits.connections", "egress_limits.bytes",
                                          "egress_limits.rate"};
     if (hutch_spec_has_egress(spec))
-        return 0;
+        return hutch_check_egress_rules(&spec->egress, err);
     for (size_t i = 0; i < HUTCH_COUNT(limits); i++)
         if (hutch_spec_is_set(spec, limits[i]) &&
             !hutch_field_is_default(spec, (size_t)hutch_field_find(limits[i])))

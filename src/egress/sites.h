@@ -8,7 +8,7 @@
 #include "egress/resolver.h"
 
 #define SITES_MAX 1024
-#define SITE_MAX_DOORS 64 /* sockets of one name: every port, by both families */
+#define SITE_MAX_DOORS (2 * EGRESS_MAX_PORTS_OF_NAME) /* every port, by both families */
 #define SITES_MAX_DOORS 4096
 
 struct gateway;

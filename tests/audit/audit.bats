@@ -259,6 +259,14 @@ a_run_is_noted() { grep -qs '"kind":"run"' "$HUTCH_HOME"/lib/audit/segment-*; }
 @test "questions that make no sense are refused" {
     call audit --since yesterday
     refused 125 "is no time"
+    local moment
+    for moment in 2026-13-01 2026-02-30 2026-11-17T25:00 2026-11-17T10:61:00Z; do
+        call audit --since "$moment"
+        refused 125 "is no time"
+    done
+    hutch audit --since 2024-02-29T23:59:59Z
+    call audit --verify --expect "-3:$(printf 'a%.0s' {1..64})"
+    refused 125 "SEQ:HASH"
     call audit --verify --since 1h
     refused 125 "all of the audit"
     call audit --expect 1:2
@@ -333,7 +341,9 @@ a_run_is_noted() { grep -qs '"kind":"run"' "$HUTCH_HOME"/lib/audit/segment-*; }
     hutch audit --prune 0s | grep -qx 'removed 4 events'
     hutch run -- true
     verifies
-    hutch audit --verify --expect "$kept" # what stands for the removed is the anchor
+    call audit --verify --expect "$kept" # of an event that is gone nobody can tell whether it was this one
+    same "exit status" 125 "$status"
+    grep -q 'event 6 .*was removed by a prune' "$WORK/out"
     events
     has "what is left" 2 '.seq > 10'
 }

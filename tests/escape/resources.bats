@@ -244,7 +244,7 @@ dies_in_time() { # TIMEOUT-MS "KIND COUNT ARG..." FLAG...
     namespace=$(namespace_of "$init")
     sleep 3.5
     all_gone_within $((5200 - ($(now_ms) - began))) "$namespace"
-    between "KiB of hutch itself" 0 8192 "$(awk '/^VmRSS/ {print $2}' "/proc/$keeper/status" 2>/dev/null || echo 0)"
+    of_memory "KiB of hutch itself" 0 8192 "$(awk '/^VmRSS/ {print $2}' "/proc/$keeper/status" 2>/dev/null || echo 0)"
     kill -KILL "$keeper" %1 2>/dev/null || true
     wait || true
     hutch gc >/dev/null

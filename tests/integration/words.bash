@@ -60,6 +60,11 @@ in_time() { # WHAT LEAST MOST ACTUAL
     between "$1" "$2" $(($3 * ${HUTCH_TEST_SLOWER:-1})) "$4"
 }
 
+# The same of memory, which is not a program's own where a sanitizer keeps its books.
+of_memory() { # WHAT LEAST MOST ACTUAL
+    [ -n "${HUTCH_TEST_SLOWER:-}" ] || between "$@"
+}
+
 holds() { # WHAT JQ-CONDITION: about the result
     [ "$(jq "$2" "$WORK/json")" = true ] && return 0
     printf '%s: not so: %s\n' "$1" "$2" >&2

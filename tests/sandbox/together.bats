@@ -38,8 +38,7 @@ PY
         esac
     done
     echo "$((total / count)) KiB each"
-    # a sanitizer's memory is none of theirs
-    [ -n "${HUTCH_TEST_SLOWER:-}" ] || between "KiB of PSS for each" 1 1024 $((total / count))
+    of_memory "KiB of PSS for each" 1 1024 $((total / count))
     # shellcheck disable=SC2046
     hutch rm -f $(hutch ls -q)
 }

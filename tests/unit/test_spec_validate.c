@@ -218,6 +218,22 @@ static void all_of_them_together_have_a_most(void **state)
     free(text);
 }
 
+static void all_rules_of_a_name_together_have_a_most(void **state)
+{
+    struct hutch_spec *spec = *state;
+    struct hutch_error err;
+    set(spec, "egress", "a.test:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
+    set(spec, "egress", "*.test:21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36");
+    set(spec, "egress", "b.test:1000,1001");
+    set(spec, "egress", "test:1002,1003");
+    set(spec, "egress", "*.a.test:1004,1005");
+    set(spec, "egress", "a.test:16,36");
+    assert_fine(hutch_spec_validate(spec, &err), &err);
+    set(spec, "egress", "A.test.:7000");
+    assert_int_equal(hutch_spec_validate(spec, &err), -HUTCH_E_INVALID);
+    assert_non_null(strstr(err.msg, "more than 32 ports"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -234,6 +250,7 @@ int main(void)
         TEST(an_argument_has_a_most),
         TEST(a_variable_has_a_most),
         TEST(all_of_them_together_have_a_most),
+        TEST(all_rules_of_a_name_together_have_a_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/native/warden.h"
+#include "core/check.h"
 #include "core/field.h"
 #include "core/spec.h"
 #include "util/own.h"
@@ -64,7 +65,7 @@ static int set_fields(struct warden *warden, const struct wire_message *request,
         if (set_field(warden, before, field, text ? text : "", &has_list, err) < 0)
             return -(int)err->code;
     }
-    return 0;
+    return hutch_check_egress_rules(&warden->spec->egress, err);
 }
 
 static int set_limits(struct warden *warden, struct hutch_error *err)
