@@ -182,9 +182,25 @@ static void examine_http(struct connection *connection)
 
 static void become_http(struct connection *connection)
 {
+    if (connection->is_line_long) {
+        connection_refuse(connection, EGRESS_WHY_HOST, NULL);
+        return;
+    }
     connection->talk = TALK_HTTP;
     http_filter_init(&connection->http, connection->site->name, connection->port);
     examine_http(connection);
+}
+
+/* A first line that is longer than what can be kept goes on, piece by piece; a request's is not so
+ * long. */
+static void forget_early(struct connection *connection)
+{
+    if (!is_full(&connection->out) || connection->early <= HTTP_LOOK_KEPT)
+        return;
+    connection->out.hold->start += connection->early - HTTP_LOOK_KEPT;
+    connection->early = HTTP_LOOK_KEPT;
+    connection->is_line_long = true;
+    loop_turn(&connection->gateway->loop, &connection->turn); /* there is room to read again */
 }
 
 /* On ports where anything is allowed, a first line that is not whole may be all that the client
@@ -203,6 +219,7 @@ static void pass_early(struct connection *connection)
     connection->early += (size_t)put;
     connection->is_proven = true;
     figures_bytes(connection->gateway->table, connection->figures, (uint64_t)put, 0);
+    forget_early(connection);
 }
 
 static void examine_unlike(struct connection *connection)
@@ -227,7 +244,7 @@ static void examine_unknown(struct connection *connection)
     struct flow *out = &connection->out;
     struct http_span data = unexamined(out);
     bool is_web = is_for_the_web(connection->port);
-    size_t leading;
+    size_t leading = 0;
     if (!data.length)
         return;
     if (!connection->early && begins_record(data)) {
@@ -236,17 +253,17 @@ static void examine_unknown(struct connection *connection)
         if (data.length > 1 || !out->has_ended)
             return;
     }
-    enum http_look look = http_look_at(data.at, data.length, &leading);
+    enum http_look look = connection->is_line_long ? http_look_on(data.at, data.length)
+                                                   : http_look_at(data.at, data.length, &leading);
+    bool is_undecided = look == HTTP_MAY_BE || (look == HTTP_HARDLY_IS && !is_web);
     if (!is_web && leading && !connection->early) {
         out->cleared += leading; /* blanks alone say nothing to anybody */
         if (leading < data.length)
             examine_unknown(connection);
     } else if (look == HTTP_LOOKS_LIKE) {
         become_http(connection);
-    } else if (look == HTTP_LOOKS_UNLIKE || (!is_web && out->has_ended)) {
+    } else if (!is_undecided || out->has_ended || (is_web && is_full(out))) {
         examine_unlike(connection);
-    } else if (out->has_ended || is_full(out)) {
-        connection_refuse(connection, EGRESS_WHY_PROTOCOL, NULL);
     } else if (!is_web) {
         pass_early(connection);
     }

@@ -101,12 +101,19 @@ enum http_answer http_answer_read(const char *data, size_t length);
 
 enum http_look {
     HTTP_LOOKS_LIKE, /* so it is to be read as one */
-    HTTP_MAY_BE,     /* its first line is not whole */
+    HTTP_MAY_BE,     /* what would tell is not there yet */
+    HTTP_HARDLY_IS,  /* nor is it, but only the most lenient server would wait for it */
     HTTP_LOOKS_UNLIKE,
 };
 
-/* Whatever a lenient server would take for one, from its first line on; blanks and empty lines
- * before it are *ret_leading. */
+/* Whatever the most lenient server would take for one, from its first line on; blanks and empty
+ * lines before it are *ret_leading. What is like one stays so, whatever comes behind it. */
 enum http_look http_look_at(const char *data, size_t length, size_t *ret_leading);
+
+#define HTTP_LOOK_KEPT 5 /* as many as may be the beginning of a version, and one before them */
+
+/* The same for a first line that is too long to be kept: this is the rest of it, behind at least so
+ * many bytes that were looked at before. */
+enum http_look http_look_on(const char *data, size_t length);
 
 #endif

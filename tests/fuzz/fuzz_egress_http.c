@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(whole_stopped == pieces_stopped, "pieces are refused otherwise");
     if (whole)
         REQUIRE(http_look_at(text, size, &leading) == HTTP_LOOKS_LIKE, "it does not look like it");
+    (void)http_look_on(text, size);
     (void)http_answer_read(text, size);
     return 0;
 }

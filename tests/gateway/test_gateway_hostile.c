@@ -27,20 +27,26 @@ static const char both_lengths[] = "PUT /x HTTP/1.1\r\nHost: web.example\r\nCont
                                    "1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
 static const char fine[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/* Sends in one piece or byte by byte; returns what came back until the end or a pause. */
-static void talk(struct world *world, uint16_t port, const char *text, bool in_pieces,
-                 char ret_answer[1024])
+/* In one piece or byte by byte. */
+static int say(struct world *world, uint16_t port, const char *text, bool in_pieces)
 {
     const struct timespec moment = {0, 200000};
-    hutch_autofd int fd = inside_connect(world, "web.example", port);
+    int fd = inside_connect(world, "web.example", port);
     assert_true(fd >= 0);
-    size_t length = strlen(text), filled = 0;
+    size_t length = strlen(text);
     for (size_t i = 0; i < length; i += in_pieces ? 1 : length) {
         if (send(fd, text + i, in_pieces ? 1 : length, MSG_NOSIGNAL) < 0)
             break;
         if (in_pieces)
             (void)nanosleep(&moment, NULL);
     }
+    return fd;
+}
+
+/* What comes back until the end or a pause. */
+static void hear(int fd, char ret_answer[1024])
+{
+    size_t filled = 0;
     /* the first byte may take its time on a busy machine; what follows comes with it */
     for (struct pollfd readable = {fd, POLLIN, 0};
          filled < 1023 && poll(&readable, 1, filled ? 300 : 3000) > 0;) {
@@ -50,6 +56,13 @@ static void talk(struct world *world, uint16_t port, const char *text, bool in_p
         filled += (size_t)got;
     }
     ret_answer[filled] = '\0';
+}
+
+static void talk(struct world *world, uint16_t port, const char *text, bool in_pieces,
+                 char ret_answer[1024])
+{
+    hutch_autofd int fd = say(world, port, text, in_pieces);
+    hear(fd, ret_answer);
 }
 
 static void requests_for_the_name_pass(void **state)
@@ -149,6 +162,87 @@ static void requests_that_name_another_or_are_ambiguous_are_refused(void **state
     }
     assert_null(memmem(world->seen->bytes, SEEN_BYTES, "\r\n", 2));
     assert_true(was_denied(world, "web.example", PORT_WEB, EGRESS_WHY_HOST));
+}
+
+#define FOR_EVIL "Host: evil.example\r\n\r\n"
+#define THEN_EVIL "Host: web.example\r\n\r\nGET / HTTP/1.1\r\n" FOR_EVIL
+#define LONG_METHOD "XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX"
+
+/* Where other protocols pass, none of them is a request to this server but not to that one. */
+static void requests_to_lenient_servers_are_refused(void **state)
+{
+    static const char *const requests[] = {
+        LONG_METHOD " / HTTP/1.1\r\n" THEN_EVIL,
+        "GET\x1f/\x1fHTTP/1.1\r\n" FOR_EVIL,
+        "\x1cGET / HTTP/1.1\r\n" FOR_EVIL,
+        "GET\x85/\x85HTTP/1.1\r\n" FOR_EVIL,
+        "\xa0GET / HTTP/1.1\r\n" FOR_EVIL,
+        "\xa0\r\nGET / HTTP/1.1\r\n" FOR_EVIL,
+        "\x01GET / HTTP/1.1\r\n" THEN_EVIL,
+        "GET /\r\n" FOR_EVIL,
+        "GET x\r\n" FOR_EVIL,
+        "GET x://evil.example/\r\n",
+        "POST / FOO/1.1\r\n" FOR_EVIL,
+    };
+    static const char *const ended[] = {
+        "GET http://evil.example/ HTTP/1.1",
+        "GET http://evil.example/ HTTP/1.1\r",
+        "GET http://evil.example/",
+        "GET x\r\nHost: evil.example",
+    };
+    struct world *world = *state;
+    char answer[1024];
+    gateway_start_with(world, &usual);
+    for (size_t i = 0; i < HUTCH_COUNT(requests) * 2; i++)
+        talk(world, PORT_WEB_TOO, requests[i / 2], i & 1, answer);
+    for (size_t i = 0; i < HUTCH_COUNT(ended) * 2; i++) {
+        hutch_autofd int fd = say(world, PORT_WEB_TOO, ended[i / 2], i & 1);
+        (void)shutdown(fd, SHUT_WR);
+        hear(fd, answer);
+    }
+    assert_null(memmem(world->seen->bytes, SEEN_BYTES, "evil", 4));
+    assert_true(was_denied(world, "web.example", PORT_WEB_TOO, EGRESS_WHY_HOST));
+    assert_int_equal(world->table->denied, 2 * (HUTCH_COUNT(requests) + HUTCH_COUNT(ended)));
+}
+
+static void what_is_no_request_passes_where_it_may(void **state)
+{
+    static const char *const texts[] = {
+        "SSH-2.0-x\r\n",
+        "*1\r\n$4\r\nPING\r\n",
+        "GET key\r\n",
+        "GET user:1\r\nGET user:2\r\n",
+        "get /key\r\n",
+        "EHLO inside\r\n",
+        "OPTIONS rtsp://web.example/ RTSP/1.0\r\nCSeq: 1\r\n\r\n",
+        "0032git-upload-pack /x.git",
+        "\x01\x02\x03",
+        "\x80\x81 HTTP",
+    };
+    struct world *world = *state;
+    char answer[1024];
+    gateway_start_with(world, &usual);
+    for (size_t i = 0; i < HUTCH_COUNT(texts) * 2; i++) {
+        talk(world, PORT_ECHO, texts[i / 2], i & 1, answer);
+        assert_string_equal(answer, texts[i / 2]);
+    }
+    assert_int_equal(world->table->denied, 0);
+}
+
+/* Nothing in it says what it is, and it is far longer than what is kept. */
+static void a_line_without_end_passes(void **state)
+{
+    static const char zeros[65536];
+    struct world *world = *state;
+    uint64_t count = 0;
+    gateway_start_with(world, &usual);
+    hutch_autofd int fd = inside_connect(world, "web.example", PORT_SINK);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(send(fd, zeros, sizeof(zeros), MSG_NOSIGNAL), sizeof(zeros));
+    (void)shutdown(fd, SHUT_WR);
+    assert_int_equal(read_some(fd, &count, sizeof(count)), sizeof(count));
+    assert_int_equal(count, 64 * sizeof(zeros));
 }
 
 static void an_upgrade_is_opaque_only_after_the_server_agreed(void **state)
@@ -291,6 +385,9 @@ int main(void)
         GATEWAY_TEST(requests_for_the_name_pass),
         GATEWAY_TEST(requests_that_follow_are_read_too),
         GATEWAY_TEST(requests_that_name_another_or_are_ambiguous_are_refused),
+        GATEWAY_TEST(requests_to_lenient_servers_are_refused),
+        GATEWAY_TEST(what_is_no_request_passes_where_it_may),
+        GATEWAY_TEST(a_line_without_end_passes),
         GATEWAY_TEST(an_upgrade_is_opaque_only_after_the_server_agreed),
         GATEWAY_TEST(what_is_neither_is_refused_where_the_web_is),
         GATEWAY_TEST(tls_must_name_the_host),

@@ -233,6 +233,8 @@ static void a_hello_that_hides_or_doubles_is_refused(void **state)
 
 /* ---- HTTP ---- */
 
+#define LONG_METHOD "XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX"
+
 static void what_looks_like_a_request_is_read_as_one(void **state)
 {
     static const struct {
@@ -245,21 +247,70 @@ static void what_looks_like_a_request_is_read_as_one(void **state)
         {"PRI * HTTP/2.0\r\n", HTTP_LOOKS_LIKE},
         {"GET\t/ HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
         {"X y HTTP/9 z\r\n", HTTP_LOOKS_LIKE},
-        {"GET / HTTP/1.1", HTTP_MAY_BE},
+        {"GET / HTTP/1.1", HTTP_LOOKS_LIKE},
+        {"GET / HTTP/1.1\r", HTTP_LOOKS_LIKE},
+        {"GET http://other.example/", HTTP_LOOKS_LIKE},
+        {LONG_METHOD " / HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {LONG_METHOD " /", HTTP_MAY_BE},
+        {"GET\x1f/\x1fHTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"GET\x85/\x85HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"BREW\xe3\x80\x80/\xe3\x80\x80HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"\x1cGET / HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"\xa0GET / HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"\xa0\r\n\x85\nGET / HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"\x01GET / HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"A\x80 / HTTP/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"GET /\r\n", HTTP_LOOKS_LIKE},
+        {"GET /", HTTP_LOOKS_LIKE},
+        {"GET x://other.example/\n", HTTP_LOOKS_LIKE},
+        {"POST / FOO/1.1\r\n", HTTP_LOOKS_LIKE},
+        {"GET x\r\nHost: other.example\r\n", HTTP_LOOKS_LIKE},
+        {"GET x\r\n folded\r\n", HTTP_LOOKS_LIKE},
+        {"GET x\r\nFrom y\r\n", HTTP_LOOKS_LIKE},
+        {"GET x\r\n\r\n", HTTP_LOOKS_LIKE},
+        {"GET x\r\nHost", HTTP_MAY_BE},
+        {"GET x\r\n", HTTP_MAY_BE},
         {"G", HTTP_MAY_BE},
         {"\r\n", HTTP_MAY_BE},
         {"ping", HTTP_MAY_BE},
+        {"\x01GET /", HTTP_HARDLY_IS},
+        {"\x80\x01\x02", HTTP_HARDLY_IS},
         {"PING\r\n", HTTP_LOOKS_UNLIKE},
         {"SSH-2.0-OpenSSH_9\r\n", HTTP_LOOKS_UNLIKE},
         {"*1\r\n$4\r\nPING\r\n", HTTP_LOOKS_UNLIKE},
         {"EHLO inside\r\n", HTTP_LOOKS_UNLIKE},
-        {"\x01GET / HTTP/1.1\r\n", HTTP_LOOKS_UNLIKE},
-        {"A\x80 / HTTP/1.1\r\n", HTTP_LOOKS_UNLIKE},
+        {"GET user:1\r\nGET user:2\r\n", HTTP_LOOKS_UNLIKE},
+        {"SET /key value\r\n", HTTP_LOOKS_UNLIKE},
+        {"get /key\r\n", HTTP_LOOKS_UNLIKE},
+        {"OPTIONS rtsp://web.example/ RTSP/1.0\r\nCSeq: 1\r\n", HTTP_LOOKS_UNLIKE},
+        {"CONNECT\nhost:web.example\n", HTTP_LOOKS_UNLIKE},
+        {"\x01\x08HTTP/1.1\n", HTTP_LOOKS_UNLIKE},
+        {"\x01SERVER_PROTOCOLHTTP/1.1\n", HTTP_LOOKS_UNLIKE},
     };
     size_t leading;
     (void)state;
     for (size_t i = 0; i < HUTCH_COUNT(cases); i++)
         if (http_look_at(cases[i].text, strlen(cases[i].text), &leading) != cases[i].look)
+            fail_msg("%s", cases[i].text);
+}
+
+static void a_long_first_line_is_read_to_its_end(void **state)
+{
+    static const struct {
+        const char *text;
+        enum http_look look;
+    } cases[] = {
+        {"aaaa HTTP/1.1", HTTP_LOOKS_LIKE},
+        {" HTTP/", HTTP_LOOKS_LIKE},
+        {"\x85http/", HTTP_LOOKS_LIKE},
+        {"aHTTP/1.1", HTTP_MAY_BE},
+        {"HTTP/1.1", HTTP_MAY_BE}, /* what is before it is not known, but was */
+        {"aaaaa", HTTP_MAY_BE},
+        {"aaaaa\n HTTP/1.1", HTTP_LOOKS_UNLIKE},
+    };
+    (void)state;
+    for (size_t i = 0; i < HUTCH_COUNT(cases); i++)
+        if (http_look_on(cases[i].text, strlen(cases[i].text)) != cases[i].look)
             fail_msg("%s", cases[i].text);
 }
 
@@ -339,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_hello_is_read_however_it_comes),
         cmocka_unit_test(a_hello_that_hides_or_doubles_is_refused),
         cmocka_unit_test(what_looks_like_a_request_is_read_as_one),
+        cmocka_unit_test(a_long_first_line_is_read_to_its_end),
         cmocka_unit_test(answers_to_an_upgrade_are_told_apart),
         cmocka_unit_test(an_order_with_something_outside_is_refused),
     };

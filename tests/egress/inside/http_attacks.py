@@ -3,7 +3,7 @@
 on 80, 443 and 7000."""
 import itertools
 
-from attack import ANSWER, MARK, deny, either, passes, run
+from attack import ANSWER, END, MARK, deny, either, passes, run
 
 GOOD = b"Host: raw.hutch.test\r\n"
 EVIL = b"GET /" + MARK + b" HTTP/1.1\r\nHost: other.hutch.test\r\n\r\n"
@@ -123,6 +123,56 @@ def lines():
     either("absolute, the same authority", 80, get(GOOD, line=b"GET http://raw.hutch.test/" + MARK + b" HTTP/1.1\r\n"))
 
 
+def lenient():
+    """What is HTTP to some servers only, on a port where other protocols pass: what comes behind it would be read by nobody."""
+    good = b"Host: raw.hutch.test:7000\r\n"
+    for what, line in {
+        "a method of 65 bytes": b"X" * 65 + b" / HTTP/1.1\r\n", "a method of 100,000 bytes": b"X" * 100000 + b" / HTTP/1.1\r\n",
+        "a target of 100,000 bytes": b"BREW /" + b"a" * 100000 + b" HTTP/1.1\r\n",
+        "a line of 100,000 bytes that are no text": b"\1" * 100000 + b" / HTTP/1.1\r\n",
+        "100,000 blanks behind the method": b"GET" + b" " * 100000 + b"/\r\n",
+        "100,000 bytes before a scheme's end": b"GET " + b"x" * 100000 + b"://other.hutch.test/\r\n",
+        "a header of 100,000 bytes": b"GET x\r\n" + b"X" * 100000 + b": y\r\n",
+        "unit separators": b"GET\x1f/\x1fHTTP/1.1\r\n", "a file separator before it": b"\x1cGET / HTTP/1.1\r\n",
+        "NEL": b"GET\x85/\x85HTTP/1.1\r\n", "a hard space before it": b"\xa0GET / HTTP/1.1\r\n",
+        "wide spaces": "BREW\u3000/\u3000HTTP/1.1\r\n".encode(), "a line of hard spaces before it": b"\xa0\xa0\r\nGET / HTTP/1.1\r\n",
+        "a control character in the method": b"\1GET / HTTP/1.1\r\n", "a NUL in the method": b"\0GET / HTTP/1.1\r\n",
+        "a byte beyond ASCII in the method": b"G\xcbT / HTTP/1.1\r\n",
+        "HTTP/0.9": b"GET /\r\n", "HTTP/0.9 without a slash": b"GET x\r\n", "HTTP/0.9 as from a mailbox": b"GET x\r\nFrom y\r\n",
+        "HTTP/0.9, absolute, an unknown scheme": b"GET x://other.hutch.test/\r\n", "a version of its own": b"POST / FOO/1.1\r\n",
+    }.items():  # fmt: skip
+        deny(f"lenient: {what}", 7000, get(good, line=line) + EVIL)
+        deny(f"lenient: {what}, another Host", 7000, get(b"Host: other.hutch.test\r\nX: " + MARK + b"\r\n", line=line))
+        deny(f"lenient: {what}, cut", 7000, line[:-9], 0.1, line[-9:], 0.1, get(good, line=b"") + EVIL)
+    for what, line in {
+        "absolute": b"GET http://other.hutch.test/" + MARK + b" HTTP/1.1", "with a CR": b"GET /" + MARK + b" HTTP/1.1\r",
+        "HTTP/0.9": b"GET /" + MARK, "hard spaces": b"GET\xa0/" + MARK + b"\xa0HTTP/1.1", "no slash, a header": b"GET x\nHost: " + MARK,
+    }.items():  # fmt: skip
+        deny(f"the end instead of a line's, {what}", 7000, line, END)
+        deny(f"the end instead of a line's, later, {what}", 7000, line[:5], 0.1, line[5:], 0.1, END)
+
+
+def others():
+    """Protocols that are not HTTP pass where they may, though they look a little like it."""
+    for what, data in {
+        "SSH": b"SSH-2.0-" + MARK + b"\r\n", "SMTP": b"EHLO " + MARK + b"\r\nMAIL FROM:<a@hutch.test>\r\n",
+        "Redis": b"*2\r\n$3\r\nGET\r\n$32\r\n" + MARK + b"\r\n", "Redis, inline": b"GET " + MARK + b"\r\n",
+        "Redis, inline, more": b"GET user:1\r\nGET " + MARK + b"\r\n", "Redis, inline, paths": b"SET /" + MARK + b" HTTP\r\n",
+        "memcached": b"get /" + MARK + b"\r\n", "PostgreSQL": b"\0\0\0\x2e\0\3\0\0user\0" + MARK + b"\0\0",
+        "PostgreSQL wants TLS": b"\0\0\0\x08\x04\xd2\x16\x2f" + MARK, "git": b"0045git-upload-pack /x.git\0host=" + MARK + b"\0",
+        "AMQP": b"AMQP\0\0\x09\1" + MARK, "MQTT": b"\x10\x2c\0\4MQTT\4\2\0\x3c\0\x20" + MARK,
+        "STOMP": b"CONNECT\nhost:raw.hutch.test\n\n" + MARK + b"\0", "AJP": b"\x12\x34\0\x2f\2\2\0\x08HTTP/1.1\0" + MARK,
+        "RTSP": b"OPTIONS rtsp://raw.hutch.test/ RTSP/1.0\r\nCSeq: 1\r\nX: " + MARK + b"\r\n\r\n",
+        "SIP": b"OPTIONS sip:raw.hutch.test SIP/2.0\r\nVia: " + MARK + b"\r\n\r\n", "gzip": b"\x1f\x8b\x08\0" + MARK,
+        "bytes beyond ASCII": b"\x80\xa0\x85" + MARK, "text without an end": b"text" + MARK, "JSON": b'{"jsonrpc": "2.0", "id": "' + MARK + b'"}',
+        "100,000 bytes of a line": b"x" * 100000 + MARK, "a MiB of zeros": b"\0" * (1 << 20) + MARK, "a MiB of blanks": b" " * (1 << 20) + MARK,
+        "a MiB of zeros, then HTTP": b"\0" * (1 << 20) + b"\nGET / HTTP/1.1\r\n" + MARK,
+    }.items():  # fmt: skip
+        passes(f"{what}, port 7000", 7000, data)
+        passes(f"{what}, and the end, port 7000", 7000, data, END)
+        passes(f"{what}, cut, port 7000", 7000, data[:3], 0.05, data[3:])
+
+
 def framing():
     chunked = b"Transfer-Encoding: chunked\r\n"
     for what, headers, body in (
@@ -203,6 +253,6 @@ def later():
     passes("twenty good ones at once", 80, first * 19 + get(GOOD))
 
 
-for part in hosts, lines, framing, later:
+for part in hosts, lines, lenient, others, framing, later:
     part()
 run()
