@@ -251,6 +251,27 @@ ticks() { # PID SECONDS: of processor time used meanwhile
     hutch rm -f box
 }
 
+# Its files lie where they were put when it was made: on disk for the small memory, in memory for the small disk.
+@test "an update does not move the files of a sandbox: a start finds them, rm takes them" {
+    needs_disk
+    create disk --memory 128m --disk 200m
+    create memory --memory 1g --disk 100m
+    local name
+    for name in disk memory; do
+        same "layer of $name" "$name" "$(hutch inspect $name | jq -r .writable_layer)"
+        inside $name 'echo precious >/workspace/file'
+    done
+    hutch update disk --memory 1g
+    hutch update memory --memory 64m
+    for name in disk memory; do
+        hutch stop $name
+        hutch start $name
+        same "the file of $name" precious "$(inside $name 'cat /workspace/file')"
+        hutch rm -f $name
+    done
+    until_true 5 no_layers
+}
+
 no_layers() {
     [ -z "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)" ]
 }
