@@ -272,6 +272,23 @@ ticks() { # PID SECONDS: of processor time used meanwhile
     until_true 5 no_layers
 }
 
+@test "a disk limit below what is used holds, and can be raised again" {
+    needs_disk
+    create box --disk 300m
+    inside box 'head -c 50000000 /dev/zero >/workspace/much; sync'
+    hutch update box --disk 10m
+    call exec box -- sh -c 'head -c 1000000 /dev/zero >/workspace/more'
+    grep -q "Disk quota exceeded" "$WORK/said"
+    call update box --disk 1g
+    same "exit status of raising it" 0 "$status"
+    inside box 'head -c 400000000 /dev/zero >/workspace/more'
+    hutch update box --disk 10m
+    hutch stop box
+    hutch start box
+    hutch update box --disk 1g
+    hutch rm -f box
+}
+
 no_layers() {
     [ -z "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)" ]
 }
