@@ -289,6 +289,35 @@ ticks() { # PID SECONDS: of processor time used meanwhile
     hutch rm -f box
 }
 
+limits_of() { hutch inspect "$1" | jq -c '.spec.limits | [.disk, .inodes, .pids]'; } # NAME
+
+@test "a limit that nothing would hold is refused by update, with all that was asked beside it" {
+    create memory --disk 100m --pids 50
+    local before
+    before=$(limits_of memory)
+    call update memory --pids 60 --disk 50m
+    refused 125 "'--disk' of sandbox 'memory' cannot change: its files are in memory"
+    call update memory --pids 60 --inodes 100
+    refused 125 "'--inodes' of sandbox 'memory' cannot change: its files are in memory"
+    same "limits after the refusals" "$before" "$(limits_of memory)"
+    hutch rm -f memory
+}
+
+@test "on disk update takes the limit of inodes only where the pool counts them" {
+    needs_disk
+    create disk --pids 50
+    if [ ! -e "$HUTCH_HOME/lib/pool.btrfs" ]; then
+        hutch rm -f disk
+        skip "a pool on ext4 counts inodes"
+    fi
+    local before
+    before=$(limits_of disk)
+    call update disk --pids 60 --inodes 100
+    refused 125 "'--inodes' of sandbox 'disk' cannot change: its files are on disk"
+    same "limits after the refusal" "$before" "$(limits_of disk)"
+    hutch rm -f disk
+}
+
 no_layers() {
     [ -z "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)" ]
 }
