@@ -134,6 +134,23 @@ forks() { # NAME [NEW]
     hutch rm -f one two
 }
 
+@test "a fork and a snapshot have the files also when an update made the disk as small as memory" {
+    needs_disk
+    create one
+    inside one 'echo precious >/workspace/file'
+    hutch update one --disk 200m
+    forks one two
+    same "the file in a fork" precious "$(inside two 'cat /workspace/file')"
+    call snapshot one base
+    same "exit status of snapshot" 0 "$status"
+    hutch start base
+    same "the file in a snapshot" precious "$(inside base 'cat /workspace/file')"
+    hutch stop one
+    hutch start one
+    same "the file" precious "$(inside one 'cat /workspace/file')"
+    hutch rm -f one two base
+}
+
 @test "forks of one at the same moment, and of one name" {
     needs_disk
     create one

@@ -251,6 +251,73 @@ ticks() { # PID SECONDS: of processor time used meanwhile
     hutch rm -f box
 }
 
+# Its files lie where they were put when it was made: on disk for the small memory, in memory for the small disk.
+@test "an update does not move the files of a sandbox: a start finds them, rm takes them" {
+    needs_disk
+    create disk --memory 128m --disk 200m
+    create memory --memory 1g --disk 100m
+    local name
+    for name in disk memory; do
+        same "layer of $name" "$name" "$(hutch inspect $name | jq -r .writable_layer)"
+        inside $name 'echo precious >/workspace/file'
+    done
+    hutch update disk --memory 1g
+    hutch update memory --memory 64m
+    for name in disk memory; do
+        hutch stop $name
+        hutch start $name
+        same "the file of $name" precious "$(inside $name 'cat /workspace/file')"
+        hutch rm -f $name
+    done
+    until_true 5 no_layers
+}
+
+@test "a disk limit below what is used holds, and can be raised again" {
+    needs_disk
+    create box --disk 300m
+    inside box 'head -c 50000000 /dev/zero >/workspace/much; sync'
+    hutch update box --disk 10m
+    call exec box -- sh -c 'head -c 1000000 /dev/zero >/workspace/more'
+    grep -q "Disk quota exceeded" "$WORK/said"
+    call update box --disk 1g
+    same "exit status of raising it" 0 "$status"
+    inside box 'head -c 400000000 /dev/zero >/workspace/more'
+    hutch update box --disk 10m
+    hutch stop box
+    hutch start box
+    hutch update box --disk 1g
+    hutch rm -f box
+}
+
+limits_of() { hutch inspect "$1" | jq -c '.spec.limits | [.disk, .inodes, .pids]'; } # NAME
+
+@test "a limit that nothing would hold is refused by update, with all that was asked beside it" {
+    create memory --disk 100m --pids 50
+    local before
+    before=$(limits_of memory)
+    call update memory --pids 60 --disk 50m
+    refused 125 "'--disk' of sandbox 'memory' cannot change: its files are in memory"
+    call update memory --pids 60 --inodes 100
+    refused 125 "'--inodes' of sandbox 'memory' cannot change: its files are in memory"
+    same "limits after the refusals" "$before" "$(limits_of memory)"
+    hutch rm -f memory
+}
+
+@test "on disk update takes the limit of inodes only where the pool counts them" {
+    needs_disk
+    create disk --pids 50
+    if [ ! -e "$HUTCH_HOME/lib/pool.btrfs" ]; then
+        hutch rm -f disk
+        skip "a pool on ext4 counts inodes"
+    fi
+    local before
+    before=$(limits_of disk)
+    call update disk --pids 60 --inodes 100
+    refused 125 "'--inodes' of sandbox 'disk' cannot change: its files are on disk"
+    same "limits after the refusal" "$before" "$(limits_of disk)"
+    hutch rm -f disk
+}
+
 no_layers() {
     [ -z "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)" ]
 }

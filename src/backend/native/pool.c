@@ -355,6 +355,11 @@ int pool_snapshot(const char *from_id, const char *to_id, struct hutch_error *er
     return 0;
 }
 
+hutch_promise_set pool_limits(const struct pool_dir *dir)
+{
+    return dir->kind ? dir->kind->enforces : 0;
+}
+
 int pool_set_limits(const struct pool_dir *dir, uint64_t disk_bytes, uint64_t inodes,
                     struct hutch_error *err)
 {

@@ -44,6 +44,8 @@ int pool_create(struct pool_dir *dir, uint64_t disk_bytes, uint64_t inodes, uid_
 int pool_adopt(struct pool_dir *dir, uint64_t disk_bytes, uint64_t inodes, struct hutch_error *err);
 /* A second directory with the content of a first, which they share until either changes. */
 int pool_snapshot(const char *from_id, const char *to_id, struct hutch_error *err);
+/* Which of DISK and INODES can be set for this one; none when there is no directory. */
+hutch_promise_set pool_limits(const struct pool_dir *dir);
 /* Other limits for a directory that is there. */
 int pool_set_limits(const struct pool_dir *dir, uint64_t disk_bytes, uint64_t inodes,
                     struct hutch_error *err);

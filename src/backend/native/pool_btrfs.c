@@ -159,12 +159,16 @@ static int subvolume_id(int dir, uint64_t *ret_id)
 }
 
 /* A subvolume has its qgroup before it is in the tree of roots: another process that prunes at that
- * moment takes it for a stale one. Then it is made again; it has nothing to count yet. */
+ * moment takes it for a stale one. Then it is made again; it has nothing to count yet.
+ *
+ * Asked of the pool's root: a transaction reserves room in the subvolume that it is begun on, and
+ * one that is over its limit has none, not even for a higher limit. */
 static int btrfs_limit(int dir, uint64_t disk_bytes, uint64_t inodes, uint64_t *ret_id)
 {
     uint64_t id;
     (void)inodes;
-    if (subvolume_id(dir, &id) < 0)
+    hutch_autofd int root = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0 || subvolume_id(dir, &id) < 0)
         return -1;
     struct btrfs_ioctl_qgroup_limit_args args = {
         .qgroupid = id,
@@ -172,10 +176,10 @@ static int btrfs_limit(int dir, uint64_t disk_bytes, uint64_t inodes, uint64_t *
                 .max_rfer = disk_bytes ? disk_bytes : UINT64_MAX},
     };
     struct btrfs_ioctl_qgroup_create_args again = {.create = 1, .qgroupid = id};
-    int status = pool_ioctl(dir, BTRFS_IOC_QGROUP_LIMIT, &args);
+    int status = pool_ioctl(root, BTRFS_IOC_QGROUP_LIMIT, &args);
     if (status < 0 && errno == ENOENT &&
-        (pool_ioctl(dir, BTRFS_IOC_QGROUP_CREATE, &again) == 0 || errno == EEXIST))
-        status = pool_ioctl(dir, BTRFS_IOC_QGROUP_LIMIT, &args);
+        (pool_ioctl(root, BTRFS_IOC_QGROUP_CREATE, &again) == 0 || errno == EEXIST))
+        status = pool_ioctl(root, BTRFS_IOC_QGROUP_LIMIT, &args);
     if (status < 0)
         return -1;
     *ret_id = id;

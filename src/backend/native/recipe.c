@@ -177,6 +177,16 @@ static void ask_for_layer(const struct keeper *keeper)
     hutch_buf_done(&request.text);
 }
 
+/* Of a sandbox that stays this was decided when it was made: its limits may have changed since, and
+ * its files have not moved. */
+static bool layer_lies_in_pool(const struct keeper *keeper)
+{
+    if (!keeper->options)
+        return keeper->keeps_layer;
+    return keeper->privileged && layer_wants_pool(keeper->spec) &&
+           !(keeper->missing & HUTCH_PROMISE_BIT(DISK));
+}
+
 /* Everything that outlives a kill -9 is on record before it is made. */
 int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
 {
@@ -186,15 +196,14 @@ int keeper_put_on_record(struct keeper *keeper, struct hutch_error *err)
     if (keeper->counts_usage && keeper->engine == &native_engine)
         cgroup_probe_time(&keeper->layout);
     cgroup_name(&keeper->cgroup, &keeper->layout, keeper->id, promised, keeper->counts_usage);
-    if (!keeper->privileged && !keeper->cgroup.count)
+    if (!keeper->privileged && !keeper->cgroup.count && !layer_lies_in_pool(keeper))
         return 0; /* nothing of ours can outlive us */
     if (keeper->lease.fd < 0 && lease_take(&keeper->lease, err) < 0)
         return -(int)err->code;
     if (keeper->identity.map == IDENTITY_SLOT)
         keeper->identity.first_host_id = keeper->identity.first_host_gid =
             STATE_FIRST_ID + keeper->lease.slot * STATE_IDS_PER_SLOT;
-    if (keeper->privileged && layer_wants_pool(keeper->spec) &&
-        !(keeper->missing & HUTCH_PROMISE_BIT(DISK))) {
+    if (layer_lies_in_pool(keeper)) {
         if (pool_open(&keeper->pool, keeper->layer[0] ? keeper->layer : keeper->id, err) < 0)
             return -(int)err->code;
         if (!keeper->keeps_layer) /* else the sandbox's own directory tells of it */

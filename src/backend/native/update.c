@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "backend/native/warden.h"
 #include "core/check.h"
 #include "core/field.h"
@@ -37,6 +38,37 @@ static int fail_without_egress(const struct warden *warden, struct hutch_error *
                       warden->home.name);
 }
 
+static int fail_fixed(const struct warden *warden, const char *flag, struct hutch_error *err)
+{
+    const char *why = "its files are in memory, of the size that it was made with";
+    const char *remedy = "make a new one with";
+    if (hutch_backend_has_own_images(warden->spec))
+        why = "its engine changes no limits of files";
+    else if (warden->keeper->pool.kind) {
+        why = "its files are on disk, in a quota pool that does not count them";
+        remedy = "make a new one in memory, with '--disk 256m' at most and";
+    }
+    return hutch_fail(err, HUTCH_E_UNSUPPORTED, 0,
+                      "'--%s' of sandbox '%s' cannot change: %s; %s '--%s'", flag,
+                      warden->home.name, why, remedy, flag);
+}
+
+/* Of limits that only a pool can change: said before anything is changed. */
+static int check_layer(const struct warden *warden, const char *field, struct hutch_error *err)
+{
+    static const struct {
+        const char *field;
+        const char *flag;
+        hutch_promise_set promise;
+    } limits[] = {{"limits.disk", "disk", HUTCH_PROMISE_BIT(DISK)},
+                  {"limits.inodes", "inodes", HUTCH_PROMISE_BIT(INODES)}};
+    hutch_promise_set can_change = pool_limits(&warden->keeper->pool);
+    for (size_t i = 0; i < HUTCH_COUNT(limits); i++)
+        if (!strcmp(field, limits[i].field) && !(can_change & limits[i].promise))
+            return fail_fixed(warden, limits[i].flag, err);
+    return 0;
+}
+
 /* The first host of a new list takes the place of the old one. */
 static int set_field(struct warden *warden, struct before *before, const char *field,
                      const char *text, bool *has_list, struct hutch_error *err)
@@ -52,6 +84,8 @@ static int set_field(struct warden *warden, struct before *before, const char *f
             hutch_strlist_done(&warden->spec->egress);
         *has_list |= !strcmp(field, "egress");
     }
+    if (check_layer(warden, field, err) < 0)
+        return -(int)err->code;
     return hutch_spec_set(warden->spec, field, text, err);
 }
 
