@@ -458,3 +458,19 @@ create_fails_as_run() { # EXIT-STATUS FLAG... -- COMMAND...
         hutch rm -f box
     done
 }
+
+@test "more open files than the caller may have: create refuses as run does, and nothing is left" {
+    local verb
+    for verb in run create; do
+        status=0
+        caller bash -c 'ulimit -n 512; exec "$@"' 0 "$HUTCH" $verb "${CREATE_FLAGS[@]}" -- true >"$WORK/out" 2>"$WORK/said" || status=$?
+        refused 125 "open_files 1024 is above this process's own hard limit of 512"
+    done
+    status=0
+    caller bash -c 'ulimit -n 512; exec "$@"' 0 "$HUTCH" create "${CREATE_FLAGS[@]}" --name box >"$WORK/out" 2>"$WORK/said" || status=$?
+    refused 125 "open_files 1024 is above this process's own hard limit of 512"
+    same "sandboxes left" "" "$(hutch ls -q)"
+    (ulimit -n 512 && create box --open-files 500)
+    same "what it has" 500 "$(inside box 'ulimit -n')"
+    hutch rm -f box
+}

@@ -107,6 +107,13 @@ static int prepare_ready(struct warden *warden, struct hutch_error *err)
     return home_prepare(&warden->home, &warden->record, is_being_made(warden), err);
 }
 
+/* What every command would be refused for is better told before there is a sandbox. */
+static int check_rlimits(struct keeper *keeper, struct hutch_error *err)
+{
+    struct init_rlimit unused[INIT_RLIMITS];
+    return keeper_rlimits(keeper, unused, err);
+}
+
 static int build(struct warden *warden, const struct wire_message *order, struct hutch_error *err)
 {
     if (check_artifacts(warden->spec, err) < 0)
@@ -133,7 +140,7 @@ static int build(struct warden *warden, const struct wire_message *order, struct
     keeper->has_layer = wire_number(order, "has_layer", 0);
     if (wire_number(order, "can_bring_layer", 0))
         keeper->layer_from = warden->creator;
-    if (keeper_read_secrets(keeper, err) < 0)
+    if (check_rlimits(keeper, err) < 0 || keeper_read_secrets(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->gateway.is_wanted) {
         keeper->gateway.table = egress_table_open(warden->home.dir, err);
