@@ -271,6 +271,18 @@ static void close_received(struct init *init, bool keep_outputs)
     }
 }
 
+/* Its other side too: a terminal is there, and counted, as long as anybody has it open. */
+static void let_go_terminal(struct init *init, const struct spawn_stdio *stdio)
+{
+    if (stdio->terminal < 0)
+        return;
+    close(stdio->terminal);
+    if (init->one_shot)
+        init->outputs[0] = stdio->fds[0];
+    else
+        close(stdio->fds[0]);
+}
+
 static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
                            struct spawn_stdio *stdio, struct failure *failure)
 {
@@ -326,16 +338,17 @@ static int handle_spawn(struct init *init)
     init->one_shot = leader > 0 && spawn->one_shot;
     close_received(init, init->one_shot && stdio.terminal < 0);
     message_forget(&init->received);
-    if (leader < 0 || is_guarded)
+    if (leader < 0 || is_guarded) {
+        let_go_terminal(init, &stdio);
         return status;
+    }
     message.value = leader;
     int handles[3] = {stdio.terminal};
     uint32_t count = stdio.terminal >= 0 ? 1 : 0;
     if (init->is_run)
         count += list_handles(&init->box, handles + count);
     status = message_send(&message, handles, count);
-    if (stdio.terminal >= 0)
-        close(stdio.terminal);
+    let_go_terminal(init, &stdio);
     return status;
 }
 

@@ -277,23 +277,33 @@ static int open_slave(int master)
     return open(name, flags);
 }
 
+static int open_master(void)
+{
+    const int flags = O_RDWR | O_NOCTTY | O_CLOEXEC;
+    int master = open("/dev/pts/ptmx", flags);
+    /* a devpts that an engine has mounted may leave this to the older name */
+    return master >= 0 ? master : open("/dev/ptmx", flags);
+}
+
 /* A terminal of the sandbox's own devpts, so that its name exists inside. It belongs to the user
  * who gets it. */
 static int open_terminal(const struct init_spawn *spawn, struct spawn_stdio *stdio)
 {
     struct winsize size = {.ws_row = spawn->rows, .ws_col = spawn->columns};
     int unlocked = 0;
-    int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (master < 0) /* a devpts that an engine has mounted may leave this to the older name */
-        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int master = open_master();
     if (master < 0)
         return -1;
-    if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
-        return -1;
-    int slave = open_slave(master);
+    int slave = ioctl(master, TIOCSPTLCK, &unlocked) < 0 ? -1 : open_slave(master);
     if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0 ||
-        fchown(slave, spawn->uid, (gid_t)-1) < 0)
+        fchown(slave, spawn->uid, (gid_t)-1) < 0) {
+        int os_errno = errno;
+        if (slave >= 0)
+            close(slave);
+        close(master);
+        errno = os_errno;
         return -1;
+    }
     stdio->terminal = master;
     stdio->fds[0] = stdio->fds[1] = stdio->fds[2] = slave;
     return 0;

@@ -31,13 +31,17 @@
 #include "util/json_out.h"
 #include "util/own.h"
 
-static int open_log(const struct hutch_sandbox *sandbox, const char *id, struct hutch_error *err)
+/* ret_is_there: NULL when the caller does not care whether there is one at all. */
+static int open_log(const struct hutch_sandbox *sandbox, const char *id, bool *ret_is_there,
+                    struct hutch_error *err)
 {
     char place[64] = "log";
     bool strange = id && (!*id || strlen(id) > 32 || strspn(id, "0123456789abcdef") != strlen(id));
     if (id)
         (void)snprintf(place, sizeof(place), "exec/%.32s", id);
     int fd = strange ? -1 : openat(sandbox->home.dir, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret_is_there)
+        *ret_is_there = fd >= 0;
     /* without a command of its own it has none, and its home has nothing that looks like one */
     if (fd < 0 && !id && errno == ENOENT)
         fd = openat(sandbox->home.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -144,9 +148,11 @@ int hutch_sandbox_logs(struct hutch_sandbox *sandbox, const struct hutch_log_opt
                           options->size);
     memcpy(&known, options, options->size);
     options = &known;
-    hutch_autofd int dir = open_log(sandbox, options->exec_id, err);
+    bool is_there;
+    hutch_autofd int dir = open_log(sandbox, options->exec_id, &is_there, err);
     if (dir < 0)
         return dir;
+    known.follow &= is_there; /* nobody will ever write one */
     int status = log_reader_open(dir, &reader, err);
     if (status == 0)
         status = place_reader(reader, options, err);
@@ -163,7 +169,7 @@ int recorded_result(const struct hutch_sandbox *sandbox, const char *id,
 {
     char text[4096];
     static const struct wire_message empty = WIRE_MESSAGE_INIT;
-    hutch_autofd int dir = open_log(sandbox, id, err);
+    hutch_autofd int dir = open_log(sandbox, id, NULL, err);
     if (dir < 0)
         return dir;
     ssize_t length = hutch_read_at(dir, "result", text, sizeof(text));

@@ -287,6 +287,29 @@ PY
     same "the control" 1234 "$(cat "$WORK/out")"
 }
 
+@test "nor are they by exec and shell, in passwd or in group" {
+    needs_busybox
+    local root verb user
+    root=$(make_rootfs root)
+    printf '%s\n' 4294967296:x:0:0::/:/bin/sh -1:x:0:0::/:/bin/sh 70000:x:0:0::/:/bin/sh +0:x:0:0::/:/bin/sh >>"$root/etc/passwd"
+    printf '%s\n' 4294967296:x:0: -1:x:0: 70000:x:0: >>"$root/etc/group"
+    hutch create "${RUN_FLAGS[@]}" --name box --rootfs "$root" -u bob >/dev/null
+    for user in 4294967296 -1 70000 +0 1234:4294967296 1234:-1 1234:70000; do
+        plain --rootfs "$root" --user="$user" -- /bin/id
+        mv "$WORK/said" "$WORK/run-said"
+        for verb in exec shell; do
+            status=0
+            hutch "$verb" --user="$user" box -- /bin/id >"$WORK/out" 2>"$WORK/said" || status=$?
+            same "exit status of $verb for --user='$user'" 125 "$status"
+            same "what $verb runs for --user='$user'" "" "$(cat "$WORK/out")"
+            same "what $verb says for --user='$user'" "$(grep -o "'$user' .*" "$WORK/run-said")" "$(grep -o "'$user' .*" "$WORK/said")"
+        done
+    done
+    same "the control" 1234 "$(hutch exec -u bob box -- /bin/id -u)"
+    hutch rm -f box
+    hutch gc >/dev/null
+}
+
 @test "supplementary groups are none" {
     needs_root
     local keeper init user

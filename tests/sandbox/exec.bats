@@ -230,6 +230,22 @@ t.wait()
     hutch rm -f box
 }
 
+@test "terminals: PID 1 keeps none of them, whether their command began or not" {
+    local init before command
+    create box
+    inside box true
+    init=$(init_inside box)
+    before=$(find "/proc/$init/fd" -mindepth 1 | wc -l)
+    for command in true nosuch; do
+        in_terminal '
+for i in range(70):
+    check("exit status", '"$([ $command = true ] && echo 0 || echo 127)"', Terminal(hutch, "exec", "-it", "box", "--", "'$command'").wait())
+'
+        same "descriptors of PID 1 after 70 times $command" "$before" "$(find "/proc/$init/fd" -mindepth 1 | wc -l)"
+    done
+    hutch rm -f box
+}
+
 @test "-t without a terminal is refused" {
     create box
     call exec -t box -- true

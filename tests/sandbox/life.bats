@@ -479,3 +479,65 @@ root_of() { # NAME
     done
     same "files left" "" "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)"
 }
+
+# What create and run say of the same command.
+create_fails_as_run() { # EXIT-STATUS FLAG... -- COMMAND...
+    local expected=$1
+    shift
+    plain "$@"
+    same "exit status of run $*" "$expected" "$status"
+    mv "$WORK/said" "$WORK/run-said"
+    call create --name box "$@"
+    same "exit status of create $*" "$expected" "$status"
+    same "output of create $*" "" "$(cat "$WORK/out")"
+    same "sentence of create $*" "$(cat "$WORK/run-said")" "$(cat "$WORK/said")"
+    same "sandboxes left" "" "$(hutch ls -q)"
+}
+
+@test "a command that cannot start: create fails as run does, and nothing is left" {
+    create_fails_as_run 127 -- nosuch
+    create_fails_as_run 127 -- /no/such
+    create_fails_as_run 126 -- /etc/passwd
+    create_fails_as_run 125 --workdir /no/such -- true
+    same "files left" "" "$(find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found 2>/dev/null)"
+}
+
+@test "a command that cannot start again: start says why, its log ends, and the files stay" {
+    local ws flags
+    ws=$(user_dir ws)
+    printf '#!/bin/sh\necho began\n' >"$WORK/tool"
+    for flags in "--disk 64m" ""; do
+        install -m 755 "$WORK/tool" "$ws/tool"
+        # shellcheck disable=SC2086
+        create box $flags --workspace "$ws" -- /workspace/tool
+        inside box 'echo kept >/tmp/file'
+        hutch stop box
+        rm "$ws/tool"
+        call start box
+        refused 127 "'/workspace/tool'"
+        until_true 5 is box stopped
+        same "its reason" failed "$(reason_of box)"
+        caller timeout 5 "$HUTCH" logs -f box >"$WORK/out"
+        same "its log" began "$(cat "$WORK/out")"
+        install -m 755 "$WORK/tool" "$ws/tool"
+        hutch start box
+        same "the file" kept "$(hutch exec box -- cat /tmp/file)"
+        hutch rm -f box
+    done
+}
+
+@test "more open files than the caller may have: create refuses as run does, and nothing is left" {
+    local verb
+    for verb in run create; do
+        status=0
+        caller bash -c 'ulimit -n 512; exec "$@"' 0 "$HUTCH" $verb "${CREATE_FLAGS[@]}" -- true >"$WORK/out" 2>"$WORK/said" || status=$?
+        refused 125 "open_files 1024 is above this process's own hard limit of 512"
+    done
+    status=0
+    caller bash -c 'ulimit -n 512; exec "$@"' 0 "$HUTCH" create "${CREATE_FLAGS[@]}" --name box >"$WORK/out" 2>"$WORK/said" || status=$?
+    refused 125 "open_files 1024 is above this process's own hard limit of 512"
+    same "sandboxes left" "" "$(hutch ls -q)"
+    (ulimit -n 512 && create box --open-files 500)
+    same "what it has" 500 "$(inside box 'ulimit -n')"
+    hutch rm -f box
+}

@@ -34,6 +34,17 @@ load words
     hutch rm -f box
 }
 
+@test "follow: of a sandbox without a command there is nothing to wait for" {
+    create box
+    call logs box
+    same "exit status of logs" 0 "$status"
+    status=0
+    caller timeout 5 "$HUTCH" logs -f box >"$WORK/out" 2>"$WORK/said" || status=$?
+    same "exit status of logs -f" 0 "$status"
+    same "what it shows" "" "$(cat "$WORK/out" "$WORK/said")"
+    hutch rm -f box
+}
+
 @test "exec -d and --attach: all of it, the end of it, from any offset, several at once" {
     create box
     local id

@@ -12,6 +12,7 @@
 
 #include "backend/native/host_root.h"
 #include "backend/native/identity.h"
+#include "core/check.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -186,6 +187,9 @@ int identity_resolve(struct identity *identity, const struct hutch_spec *spec,
     hutch_autofree char *name = strdup(user);
     if (!name)
         return hutch_fail_nomem(err);
+    /* here all who ask for a user meet; what is no number of a user may still be a name of passwd */
+    if (hutch_check_user(name, err) < 0)
+        return -(int)err->code;
     char *group = strchr(name, ':');
     if (group)
         *group++ = '\0';

@@ -177,15 +177,17 @@ void session_failed(struct warden *warden, struct session *session,
                     const struct init_message *report)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
-    struct hutch_error failure = HUTCH_ERROR_INIT;
+    struct hutch_error failure = HUTCH_ERROR_INIT, ignored = HUTCH_ERROR_INIT;
     keeper_explain(warden->keeper, report, session->command.items[0], session->workdir, &failure);
     wire_fail(&answer, &failure);
     ledger_fail_exec(warden, session, &failure);
     if (session->client)
         client_answer(session->client, &answer);
     else if (session->is_main)
-        warden->failure = failure;
+        warden_fail_command(warden, &failure);
     hutch_buf_done(&answer.text);
+    if (session->log)
+        (void)!log_writer_end(session->log, &ignored); /* nobody waits for more */
     (void)session_leave_groups(warden, session);
     session_forget(warden, session);
 }

@@ -107,6 +107,13 @@ static int prepare_ready(struct warden *warden, struct hutch_error *err)
     return home_prepare(&warden->home, &warden->record, is_being_made(warden), err);
 }
 
+/* What every command would be refused for is better told before there is a sandbox. */
+static int check_rlimits(struct keeper *keeper, struct hutch_error *err)
+{
+    struct init_rlimit unused[INIT_RLIMITS];
+    return keeper_rlimits(keeper, unused, err);
+}
+
 static int build(struct warden *warden, const struct wire_message *order, struct hutch_error *err)
 {
     if (check_artifacts(warden->spec, err) < 0)
@@ -133,7 +140,7 @@ static int build(struct warden *warden, const struct wire_message *order, struct
     keeper->has_layer = wire_number(order, "has_layer", 0);
     if (wire_number(order, "can_bring_layer", 0))
         keeper->layer_from = warden->creator;
-    if (keeper_read_secrets(keeper, err) < 0)
+    if (check_rlimits(keeper, err) < 0 || keeper_read_secrets(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->gateway.is_wanted) {
         keeper->gateway.table = egress_table_open(warden->home.dir, err);
@@ -152,31 +159,49 @@ static int build(struct warden *warden, const struct wire_message *order, struct
 
 /* ---- what PID 1 says ------------------------------------------------------------------------- */
 
-static void ready(struct warden *warden)
+static void tell_ready(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
-    struct hutch_error err = HUTCH_ERROR_INIT;
-    bool is_new = is_being_made(warden);
-    warden->reason = NULL;
-    warden->idle_since_us = now_us();
-    if ((warden->listener < 0 && warden_listen(warden, &err) < 0) ||
-        home_put(&warden->home, is_new, &err) < 0 ||
-        (keeper_command(warden->keeper)->count && session_start_main(warden, &err) < 0)) {
-        warden->failure = err;
-        warden->is_ending = true;
-        return;
-    }
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    warden->awaits_command = false;
     wire_begin(&answer, "ready");
-    (void)!wire_send(warden->creator, &answer, &err);
+    (void)!wire_send(warden->creator, &answer, &ignored);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
-    if (is_new) {
+    if (is_being_made(warden)) {
         home_forget_former(&warden->home);
         warden->is_young = true;
         warden->look_at_home_us = now_us() + WARDEN_HOME_PAUSE_US;
     }
     plan_done(&warden->keeper->plan);
     claim_prepare(warden);
+}
+
+/* One with a command of its own is ready when that has begun: whether it can, PID 1 tells next. */
+static void ready(struct warden *warden)
+{
+    struct hutch_error err = HUTCH_ERROR_INIT;
+    warden->reason = NULL;
+    warden->failure = err;
+    warden->idle_since_us = now_us();
+    warden->awaits_command = keeper_command(warden->keeper)->count > 0;
+    if ((warden->listener < 0 && warden_listen(warden, &err) < 0) ||
+        home_put(&warden->home, is_being_made(warden), &err) < 0 ||
+        (warden->awaits_command && session_start_main(warden, &err) < 0)) {
+        warden->failure = err;
+        warden->is_ending = true;
+        return;
+    }
+    if (!warden->awaits_command)
+        tell_ready(warden);
+}
+
+static bool is_starting_main(const struct warden *warden)
+{
+    const struct session *session = warden->sessions;
+    while (session && !session->is_main)
+        session = session->next;
+    return session && session->phase == SESSION_STARTING;
 }
 
 static void take_engine_report(struct warden *warden, const struct init_message *report, int *fds,
@@ -343,6 +368,8 @@ uint64_t warden_look_at_life(struct warden *warden)
 static uint64_t look(struct warden *warden)
 {
     uint64_t next = sessions_look(warden);
+    if (warden->awaits_command && !is_starting_main(warden))
+        tell_ready(warden);
     uint64_t life = warden_look_at_life(warden);
     uint64_t gateway = gateway_look(warden->keeper);
     next = gateway < next ? gateway : next;

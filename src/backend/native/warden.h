@@ -115,6 +115,7 @@ struct warden {
     uint64_t look_at_home_us; /* something has changed there; 0: nothing */
     bool is_young;            /* its state has never been on its way to the disk */
     int creator;              /* who waits for the sandbox to be ready; negative: nobody any more */
+    bool awaits_command;      /* all is built, only its own command has not begun */
     struct client *clients;
     struct session *sessions;
     struct spare_groups spare;
@@ -155,6 +156,8 @@ bool warden_can_rest(const struct warden *warden);
 /* Returns when it is to be started again (true) or to end. */
 bool warden_rest(struct warden *warden);
 void warden_take_down(struct warden *warden, bool was_new);
+/* Its own command, for whose start somebody waits, cannot begin. */
+void warden_fail_command(struct warden *warden, const struct hutch_error *failure);
 
 /* warden_home.c */
 int warden_watch(struct warden *warden, struct hutch_error *err);

@@ -2,6 +2,7 @@
 /* How a sandbox that stays ends: for good, or to rest. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "backend/native/ledger.h"
@@ -31,6 +32,19 @@ static void tell_creator(struct warden *warden)
     (void)!wire_send(warden->creator, &answer, &ignored);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
+}
+
+/* Files in memory would be lost with the keeper: a sandbox that has been used before rests. */
+void warden_fail_command(struct warden *warden, const struct hutch_error *failure)
+{
+    warden->failure = *failure;
+    warden->awaits_command = false;
+    if (!strcmp(warden->verb, "create") || warden->record.on_disk) {
+        warden->is_ending = true;
+        return;
+    }
+    tell_creator(warden);
+    warden_stop(warden, "failed", 0);
 }
 
 static void tell_waiting(struct warden *warden)
