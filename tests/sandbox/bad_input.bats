@@ -89,7 +89,14 @@ load words
     create box --disk 16m
     call exec box -- sh -c 'head -c 64M /dev/zero >/workspace/big'
     not same "status" 0 "$status" 2>/dev/null
+    call_json exec box -- sh -c 'head -c 64M /dev/zero >>/workspace/big'
+    same reason disk_limit "$(field .reason)"
+    between "bytes that were seen" 8000000 17000000 "$(field .usage.disk_peak_bytes)"
+    call_json exec box -- true
+    same "the reason of a success" exited "$(field .reason)"
     hutch exec box -- rm /workspace/big
+    call_json exec box -- false
+    same "the reason after making room" exited "$(field .reason)"
     same "after making room" x "$(inside box 'echo x >/workspace/x; cat /workspace/x')"
     hutch rm -f box
 }
