@@ -75,6 +75,14 @@ load words
     refused 125 "KEY=VALUE"
     call exec box
     refused 125 "no command"
+    call exec box -- ''
+    refused 125 "the command '' is empty"
+    call exec -d box -- ''
+    refused 125 "the command '' is empty"
+    call exec --timeout 0 box -- true
+    refused 125 "--timeout: '0' is too little, the least is '1ms'"
+    call exec --from 3 box -- true
+    refused 125 "'--attach'"
     call exec --attach '' box
     refused 125 "no recorded command ''"
     call exec --nonsense box -- true
