@@ -108,6 +108,10 @@ static int check_request(const struct exec_request *request, bool has_command,
         return cli_fail(
             err, HUTCH_E_INVALID,
             "no command to run; give one after the name: hutch exec NAME -- echo hello");
+    if (request->from && !request->attach)
+        return cli_fail(err, HUTCH_E_INVALID,
+                        "'--from' passes over the output of a command that '--attach' comes back "
+                        "to; a new one has none");
     if (request->detach && (request->interactive || request->json))
         return cli_fail(err, HUTCH_E_INVALID,
                         "'--detach' leaves the command alone; it goes together with neither "
@@ -221,6 +225,21 @@ static int attach(const struct exec_request *request, struct hutch_sandbox *sand
     return finish(request, result);
 }
 
+/* 0 would mean none; as a spec's limits.timeout, it has to be a time. */
+static int parse_timeout(const char *text, uint64_t *ret_ms, struct hutch_error *err)
+{
+    if (!text)
+        return 0;
+    if (hutch_duration_parse(text, ret_ms, err) < 0) {
+        struct hutch_error cause = *err;
+        return cli_fail(err, cause.code, "--timeout: %.440s", cause.msg);
+    }
+    if (!*ret_ms)
+        return cli_fail(err, HUTCH_E_INVALID,
+                        "--timeout: '%.40s' is too little, the least is '1ms'", text);
+    return 0;
+}
+
 static int execute(const struct cli_verb *verb, int argc, char **argv,
                    const struct exec_request *request, struct hutch_sandbox *sandbox, size_t words,
                    char **command)
@@ -228,12 +247,8 @@ static int execute(const struct cli_verb *verb, int argc, char **argv,
     struct hutch_exec_options options = HUTCH_EXEC_OPTIONS_INIT;
     struct hutch_error err = HUTCH_ERROR_INIT;
     const char **env = NULL;
-    if (request->timeout && hutch_duration_parse(request->timeout, &options.timeout_ms, &err) < 0) {
-        struct hutch_error cause = err;
-        (void)cli_fail(&err, cause.code, "--timeout: %.440s", cause.msg);
-        return report(request, &err);
-    }
-    if (request->env && gather_env(verb, argc, argv, &env, &err) < 0)
+    if (parse_timeout(request->timeout, &options.timeout_ms, &err) < 0 ||
+        (request->env && gather_env(verb, argc, argv, &env, &err) < 0))
         return report(request, &err);
     options.env = env;
     options.user = request->user;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -110,6 +111,13 @@ static int open_missing_stdio(struct hutch_error *err)
     }
 }
 
+/* A umask may keep others out of what we make, but not us: the state directory and its locks are
+ * opened again by the next call. */
+static void keep_owner_bits(void)
+{
+    (void)umask(umask(0) & 077);
+}
+
 int main(int argc, char **argv)
 {
     struct hutch_error err = HUTCH_ERROR_INIT;
@@ -121,6 +129,7 @@ int main(int argc, char **argv)
         return status;
     if (open_missing_stdio(&err) < 0)
         return cli_report(&err);
+    keep_owner_bits();
     (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error to report, not an end */
     (void)signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow any more */
     if (cli_host_flags(&argc, argv, &err) < 0)

@@ -244,6 +244,14 @@ static int check_options(const struct hutch_exec_options *options, struct hutch_
     return check_environment(options->env, err);
 }
 
+static int check_command(size_t argc, const char *const *argv, struct hutch_error *err)
+{
+    if (argc && !*argv[0])
+        return hutch_fail(err, HUTCH_E_INVALID, 0,
+                          "the command '' is empty, its first word must be a program such as 'sh'");
+    return 0;
+}
+
 int hutch_sandbox_exec(struct hutch_sandbox *sandbox, size_t argc, const char *const *argv,
                        const struct hutch_exec_options *options, struct hutch_result **ret_result,
                        struct hutch_error *err)
@@ -251,7 +259,7 @@ int hutch_sandbox_exec(struct hutch_sandbox *sandbox, size_t argc, const char *c
     struct hutch_exec_options defaults = HUTCH_EXEC_OPTIONS_INIT;
     OR_SCRATCH(err);
     options = known_options(options, &defaults, err);
-    if (!options || check_options(options, err) < 0 ||
+    if (!options || check_options(options, err) < 0 || check_command(argc, argv, err) < 0 ||
         decision_of_command(sandbox, &options, &defaults, err) < 0)
         return -(int)err->code;
     if (options->rows || options->keeps_stdin)
@@ -268,7 +276,7 @@ int hutch_sandbox_spawn(struct hutch_sandbox *sandbox, size_t argc, const char *
     struct hutch_exec_options defaults = HUTCH_EXEC_OPTIONS_INIT;
     OR_SCRATCH(err);
     options = known_options(options, &defaults, err);
-    if (!options || check_options(options, err) < 0 ||
+    if (!options || check_options(options, err) < 0 || check_command(argc, argv, err) < 0 ||
         decision_of_command(sandbox, &options, &defaults, err) < 0)
         return -(int)err->code;
     return client_spawn(sandbox, argc, argv, options, ret_id, err);

@@ -244,6 +244,15 @@ static bool is_special(const struct store_pair *pair)
            !S_ISLNK(pair->upper.st_mode);
 }
 
+/* To the owner outside. Each look at the pair shows the one inside again. */
+static void map_owner(const struct apply *apply, struct store_pair *pair)
+{
+    const struct hutch_apply_options *options = apply->options;
+    if (options->owner && pair->in_upper)
+        options->owner(options->context, pair->upper.st_uid, pair->upper.st_gid,
+                       &pair->upper.st_uid, &pair->upper.st_gid);
+}
+
 static int enter(void *context, struct store_pair *pair, struct hutch_error *err)
 {
     static int (*const table[HUTCH_CHANGE_KIND_COUNT])(struct apply *, struct store_pair *) = {
@@ -252,13 +261,10 @@ static int enter(void *context, struct store_pair *pair, struct hutch_error *err
         [HUTCH_CHANGE_METADATA] = apply_metadata,
     };
     struct apply *apply = context;
-    const struct hutch_apply_options *options = apply->options;
-    struct store_comparison how = {.mode_mask = KEPT_BITS, .ignore_owner = !options->owner};
+    struct store_comparison how = {.mode_mask = KEPT_BITS, .ignore_owner = !apply->options->owner};
     if (strcmp(pair->name, HUTCH_APPLY_TEMPORARY) == 0)
         return pair->in_upper ? conflict(apply, pair, HUTCH_CONFLICT_RESERVED) : STORE_WALK_SKIP;
-    if (options->owner && pair->in_upper)
-        options->owner(options->context, pair->upper.st_uid, pair->upper.st_gid,
-                       &pair->upper.st_uid, &pair->upper.st_gid);
+    map_owner(apply, pair);
     int kind = store_compare(pair, &how, err);
     if (kind <= HUTCH_CHANGE_NONE)
         return kind;
@@ -305,6 +311,7 @@ static int replace_directory(struct apply *apply, const struct store_pair *pair)
     }
     rest.in_lower = false;
     rest.lost = false;
+    map_owner(apply, &rest);
     return put_entry(apply, &rest, &apply->counts.modified);
 }
 

@@ -91,6 +91,17 @@ bool hutch_read_number_at(int dir, const char *path, const char *key, uint64_t *
            hutch_find_number(text, key, ret_value);
 }
 
+/* The umask is the whole process's, and not ours to change: what it took away is given back. */
+static int make_directory(const char *path, mode_t mode)
+{
+    struct stat info;
+    if (mkdir(path, mode) < 0)
+        return errno == EEXIST ? 0 : -1;
+    if (lstat(path, &info) < 0)
+        return -1;
+    return (info.st_mode & 0777) == mode ? 0 : fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW);
+}
+
 int hutch_mkdir_p(const char *path, mode_t mode)
 {
     char prefix[PATH_MAX];
@@ -102,11 +113,11 @@ int hutch_mkdir_p(const char *path, mode_t mode)
     memcpy(prefix, path, length + 1);
     for (char *slash = strchr(prefix + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(prefix, mode) < 0 && errno != EEXIST)
+        if (make_directory(prefix, mode) < 0)
             return -1;
         *slash = '/';
     }
-    return mkdir(prefix, mode) < 0 && errno != EEXIST ? -1 : 0;
+    return make_directory(prefix, mode);
 }
 
 int hutch_read_file(const char *path, size_t ceiling, char **ret_text, size_t *ret_length,

@@ -21,7 +21,8 @@ int hutch_write_all(int fd, const void *data, size_t length);
 bool hutch_find_number(const char *text, const char *key, uint64_t *ret_value);
 /* The same in a file. */
 bool hutch_read_number_at(int dir, const char *path, const char *key, uint64_t *ret_value);
-/* mkdir -p of an absolute path with mode for what is missing. Returns 0, or -1 with errno. */
+/* mkdir -p of an absolute path with mode, whatever the umask, for what is missing. Returns 0, or -1
+ * with errno. */
 int hutch_mkdir_p(const char *path, mode_t mode);
 /* Reads a whole file of at most ceiling bytes. */
 int hutch_read_file(const char *path, size_t ceiling, char **ret_text, size_t *ret_length,

@@ -31,7 +31,9 @@ bool state_exists(const char *kind)
 {
     char path[400];
     int length = format_directory(kind, path, sizeof(path));
-    return length > 0 && (size_t)length < sizeof(path) && access(path, F_OK) == 0;
+    if (length <= 0 || (size_t)length >= sizeof(path))
+        return false;
+    return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 int state_directory(const char *kind, char *ret_path, size_t size, struct hutch_error *err)

@@ -11,7 +11,8 @@
 /* $HUTCH_HOME/<kind>, or /run/hutch (kind "run") and /var/lib/hutch ("lib") for root, or the user's
  * XDG directories. Made when missing, refused when it belongs to somebody else. */
 int state_directory(const char *kind, char *ret_path, size_t size, struct hutch_error *err);
-/* Is it there already? Makes nothing. */
+/* Is it there already? Makes nothing. True also when nobody lets us look: state_directory says so.
+ */
 bool state_exists(const char *kind);
 
 #endif

@@ -334,6 +334,31 @@ with_state() { # OPTIONS SCRIPT COMMAND...
     check_error_object 125
 }
 
+@test "a state directory that may not be looked into is told, not taken for an empty one" {
+    [ "$HUTCH_TEST_AS" != root ] || skip "root may look into everything"
+    local verb place
+    place=$(user_dir place)
+    caller mkdir -m 000 "$place/locked"
+    for verb in ls 'ls --json' stats gc; do
+        status=0
+        # shellcheck disable=SC2086 # verbs and flags are single words
+        HUTCH_HOME=$place/locked hutch $verb >"$WORK/json" 2>"$WORK/said" || status=$?
+        refused 125 "Permission denied"
+    done
+    HUTCH_HOME=$place/none hutch ls
+    [ ! -e "$place/none" ]
+}
+
+@test "a state directory that was made under any umask can be used again" {
+    local place mask
+    place=$(user_dir place)
+    for mask in 0777 0022; do
+        (umask "$mask" && HUTCH_HOME=$place/a/b hutch run -- true)
+        same "modes after $mask" "700 700" "$(stat -c %a "$place/a" "$place/a/b" | xargs)"
+    done
+    HUTCH_HOME=$place/a/b hutch ls
+}
+
 @test "a full disk under the state directory is one clear sentence" {
     export TEST_UID HUTCH_TEST_AS
     status=0

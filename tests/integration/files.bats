@@ -528,6 +528,27 @@ for _ in range(500):
     rm -rf "$out"
 }
 
+@test "--artifacts: a file that is longer than all that may come out is left out and told, the others come" {
+    local out
+    out=$(user_dir out)
+    result --disk 64m --artifacts "$out" -- sh -c 'cd /artifacts && mkdir sub && truncate -s 1T sub/hole && truncate -s 65M long
+        for i in 1 2 3 4 5 6; do echo $i >f$i; echo $i >sub/f$i; done'
+    same status 125 "$status"
+    says "the person is told" "File too large"
+    same "reason" "exited" "$(field .reason)"
+    same "what came" "1 2 3 4 5 6 1 2 3 4 5 6" "$(cat "$out"/f? "$out"/sub/f? | xargs)"
+    same "how many" 13 "$(find "$out" -mindepth 1 -printf x | wc -c)"
+}
+
+@test "--artifacts: all files together stay below the ceiling" {
+    local out
+    out=$(user_dir out)
+    result --disk 64m --artifacts "$out" -- sh -c 'cd /artifacts && for i in 1 2 3 4 5 6; do truncate -s 40M f$i; done'
+    same status 125 "$status"
+    says "the person is told" "File too large"
+    same "how many" 1 "$(find "$out" -mindepth 1 -printf x | wc -c)"
+}
+
 # --- who and where ----------------------------------------------------------------------------------------------------------
 
 @test "-u: by name, by number, with a group; the default is an ordinary user" {

@@ -186,13 +186,19 @@ load words
     began=$(now_ms)
     result --output-max 64k -- yes
     ended output_limit 137 9
-    same "what was let through" 65536 "$(field .stdout_bytes)"
+    same "what was let through" 65536 "$(field '.stdout_bytes - .dropped_bytes')"
     says "the person is told" "^hutch: the output limit was reached"
     result --output-max 64k -- sh -c 'yes >&2'
     ended output_limit 137 9
     in_time "both, in milliseconds" 0 3000 $(($(now_ms) - began))
     result --output-max 64k -- sh -c 'head -c 65536 /dev/zero'
     ended exited 0 null
+}
+
+@test "output_limit: what came and was not let through is counted" {
+    result --output-max 10 -- sh -c 'printf 0123456789abcdefghij; sleep 5'
+    ended output_limit 137 9
+    holds counted '.truncated and .dropped_bytes == 10 and .stdout_bytes == 20 and (.stdout | startswith("0123456789"))'
 }
 
 cancel_with() { # SIGNAL

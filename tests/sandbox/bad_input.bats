@@ -75,6 +75,14 @@ load words
     refused 125 "KEY=VALUE"
     call exec box
     refused 125 "no command"
+    call exec box -- ''
+    refused 125 "the command '' is empty"
+    call exec -d box -- ''
+    refused 125 "the command '' is empty"
+    call exec --timeout 0 box -- true
+    refused 125 "--timeout: '0' is too little, the least is '1ms'"
+    call exec --from 3 box -- true
+    refused 125 "'--attach'"
     call exec --attach '' box
     refused 125 "no recorded command ''"
     call exec --nonsense box -- true
@@ -89,7 +97,14 @@ load words
     create box --disk 16m
     call exec box -- sh -c 'head -c 64M /dev/zero >/workspace/big'
     not same "status" 0 "$status" 2>/dev/null
+    call_json exec box -- sh -c 'head -c 64M /dev/zero >>/workspace/big'
+    same reason disk_limit "$(field .reason)"
+    between "bytes that were seen" 8000000 17000000 "$(field .usage.disk_peak_bytes)"
+    call_json exec box -- true
+    same "the reason of a success" exited "$(field .reason)"
     hutch exec box -- rm /workspace/big
+    call_json exec box -- false
+    same "the reason after making room" exited "$(field .reason)"
     same "after making room" x "$(inside box 'echo x >/workspace/x; cat /workspace/x')"
     hutch rm -f box
 }

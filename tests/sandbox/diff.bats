@@ -135,6 +135,20 @@ for name in [b"two\nlines", b"\xff", b"\"quoted\"", b"-x", b"a\x1b[2J"]:
     hutch rm -f box
 }
 
+@test "apply: what takes a directory's place belongs to the workspace's owner too" {
+    needs_overlay
+    local dir owner
+    dir=$(workspace)
+    owner=$(stat -c %u:%g "$dir")
+    box box --workspace "$dir:overlay"
+    inside box 'cd /workspace && rm -r src/deep empty && echo file >src/deep && ln -s keep empty'
+    call apply box
+    same status 0 "$status"
+    same "in their places" "file keep" "$(cat "$dir/src/deep") $(readlink "$dir/empty")"
+    same "owners" "$owner" "$(find "$dir" -path "$dir/.git" -prune -o -printf '%U:%G\n' | sort -u)"
+    hutch rm -f box
+}
+
 @test "what was changed underneath is left alone and told, with exit status 1" {
     needs_overlay
     local dir

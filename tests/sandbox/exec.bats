@@ -341,6 +341,7 @@ PY
     create box --memory 64m
     call_json exec box -- "$PYTHON" -c 'bytearray(200 << 20)'
     same reason oom "$(field .reason)"
+    between "processes that were ended" 1 100 "$(field .usage.oom_kills)"
     call exec box -- echo alive
     same "the sandbox after" alive "$(cat "$WORK/out")"
     hutch rm -f box

@@ -22,10 +22,12 @@
 #define MAX_DEPTH 64
 
 struct collection {
+    uint64_t max_bytes;
     uint64_t bytes_left;
     uint64_t entries_left;
     uid_t uid; /* of the target directory: what is brought out belongs to its owner */
     gid_t gid;
+    int left_out; /* the code of what was left out, or 0 */
     struct hutch_error *err;
 };
 
@@ -52,6 +54,15 @@ static int set_owner(const struct collection *to, int fd, mode_t mode)
     if (geteuid() == 0 && fchown(fd, to->uid, to->gid) < 0)
         return -1;
     return fchmod(fd, mode & 0777);
+}
+
+/* A hole costs nothing inside, so that a single file is easily longer than all that may come out.
+ * It says nothing about the others: it is told, and they are brought. */
+static int leave_out(struct collection *to, const char *name)
+{
+    errno = EFBIG;
+    to->left_out = fail_entry(to, "write", name);
+    return 0;
 }
 
 static int copy_content(struct collection *to, int in, int out, off_t size)
@@ -81,6 +92,8 @@ static int collect_file(struct collection *to, int source, int target, const cha
                         const struct stat *info)
 {
     static const char temporary[] = ".hutch-artifact";
+    if ((uint64_t)info->st_size > to->max_bytes)
+        return leave_out(to, name);
     hutch_autofd int in = open_readable(source, name, 0);
     if (in < 0)
         return fail_entry(to, "read", name);
@@ -211,6 +224,14 @@ int artifacts_collect(int source, int target, uint64_t max_bytes, uint64_t max_e
     struct stat info;
     if (fstat(target, &info) < 0)
         return hutch_fail_errno(err, errno, "look at the artifacts directory");
-    struct collection to = {max_bytes, max_entries, info.st_uid, info.st_gid, err};
-    return collect_directory(&to, source, target, 0);
+    struct collection to = {
+        .max_bytes = max_bytes,
+        .bytes_left = max_bytes,
+        .entries_left = max_entries,
+        .uid = info.st_uid,
+        .gid = info.st_gid,
+        .err = err,
+    };
+    int status = collect_directory(&to, source, target, 0);
+    return status < 0 ? status : to.left_out;
 }

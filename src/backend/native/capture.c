@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/native/capture.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,11 +90,13 @@ int capture_finish(struct capture *capture, struct hutch_output *ret_output, cha
         memcpy(data + capture->head_length + first, ring, capture->ring_length - first);
     }
     data[length] = '\0';
+    /* what was cut off is missing at the end, unless some is missing in the middle already */
+    bool ends_early = capture->cut && capture->total == length;
     *ret_output = (struct hutch_output){.data = data,
                                         .length = length,
-                                        .head_bytes = capture->head_length,
-                                        .total_bytes = capture->total,
-                                        .dropped_bytes = capture->total - length};
+                                        .head_bytes = ends_early ? length : capture->head_length,
+                                        .total_bytes = capture->total + capture->cut,
+                                        .dropped_bytes = capture->total + capture->cut - length};
     *ret_data = data;
     return 0;
 }

@@ -21,6 +21,7 @@ struct capture {
     size_t ring_length; /* bytes in the ring */
     size_t ring_start;  /* its oldest byte */
     uint64_t total;
+    uint64_t cut; /* bytes that came and were not let in */
 };
 
 void capture_start(struct capture *capture, size_t budget);

@@ -173,6 +173,8 @@ int sandbox_result(const struct wire_message *message, struct hutch_result **ret
     result->usage.has_pids_peak = result->usage.pids_peak > 0;
     result->usage.memory_peak_bytes = wire_number(message, "memory_peak_bytes", 0);
     result->usage.has_memory_peak = result->usage.memory_peak_bytes > 0;
+    result->usage.oom_kills = wire_number(message, "oom_kills", 0);
+    result->usage.disk_peak_bytes = wire_number(message, "disk_peak_bytes", 0);
     result->backend = hutch_backend_name(wire_get(message, "backend"));
     result->isolation_level = hutch_level_name(wire_get(message, "level"));
     result->writable_layer = wire_number(message, "on_disk", 0) ? "disk" : "memory";

@@ -192,16 +192,32 @@ void session_failed(struct warden *warden, struct session *session,
     session_forget(warden, session);
 }
 
-static enum hutch_reason reason_of(const struct warden *warden, const struct session *session)
+/* What the sandbox's limits have counted. Nobody asks after a success: its end is not kept waiting.
+ */
+static void look_at_limits(struct warden *warden, struct session *session)
+{
+    struct keeper *keeper = warden->keeper;
+    uint64_t oom_kills = keeper->engine->counter(keeper, CGROUP_OOM_KILLS, true);
+    if (oom_kills > session->oom_kills_before)
+        session->oom_kills = oom_kills - session->oom_kills_before;
+    keeper->disk_seen_bytes = 0; /* of this look alone */
+    keeper->disk_full = false;
+    disk_look(keeper);
+    session->disk_bytes = keeper->disk_seen_bytes;
+}
+
+static enum hutch_reason reason_of(struct warden *warden, struct session *session)
 {
     const struct engine_ops *engine = warden->keeper->engine;
     if (session->was_killed)
         return session->ended_by;
     if (session->status == 0)
         return HUTCH_REASON_EXITED;
-    if (WIFSIGNALED(session->status) && WTERMSIG(session->status) == SIGKILL &&
-        engine->counter(warden->keeper, CGROUP_OOM_KILLS, true) > session->oom_kills_before)
+    look_at_limits(warden, session);
+    if (WIFSIGNALED(session->status) && WTERMSIG(session->status) == SIGKILL && session->oom_kills)
         return HUTCH_REASON_OOM;
+    if (warden->keeper->disk_full)
+        return HUTCH_REASON_DISK_LIMIT;
     if (engine->counter(warden->keeper, CGROUP_PIDS_REFUSED, true) ||
         cgroup_counter(&session->cgroup, CGROUP_PIDS_REFUSED))
         return HUTCH_REASON_PIDS_LIMIT;
@@ -218,12 +234,16 @@ static void add_usage(struct warden *warden, struct session *session, struct wir
     wire_add_number(message, "pids_peak", pids_peak);
     wire_add_number(message, "memory_peak_bytes",
                     warden->keeper->engine->counter(warden->keeper, CGROUP_MEMORY_PEAK, false));
+    if (session->oom_kills)
+        wire_add_number(message, "oom_kills", session->oom_kills);
+    if (session->disk_bytes)
+        wire_add_number(message, "disk_peak_bytes", session->disk_bytes);
 }
 
 void session_describe_end(struct warden *warden, struct session *session,
                           struct wire_message *message)
 {
-    enum hutch_reason reason = reason_of(warden, session);
+    enum hutch_reason reason = session->reason;
     bool by_signal = WIFSIGNALED(session->status);
     int code = by_signal ? 128 + WTERMSIG(session->status) : WEXITSTATUS(session->status);
     if (reason == HUTCH_REASON_TIMEOUT || reason == HUTCH_REASON_IDLE_TIMEOUT)
@@ -275,6 +295,7 @@ static void conclude(struct warden *warden, struct session *session)
     hutch_fd_close(&session->input);
     if (session->is_recorded)
         drain(warden, session);
+    session->reason = reason_of(warden, session); /* for all who ask: limits count on */
     session_describe_end(warden, session, &message);
     ledger_end_exec(warden, session, &message);
     if (session->is_recorded)

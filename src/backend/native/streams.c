@@ -17,13 +17,16 @@ bool streams_open(const struct keeper *keeper)
     return keeper->streams[0].source >= 0 || keeper->streams[1].source >= 0;
 }
 
-/* Nothing past the ceiling is passed on, and the command is over. */
+/* Nothing past the ceiling is passed on, only counted, and the command is over. */
 static size_t cut_at_ceiling(struct keeper *keeper, struct stream *stream, size_t length)
 {
     uint64_t ceiling = keeper->spec->limits.output_max_bytes;
     uint64_t room = ceiling - stream->capture.total;
     if (!ceiling || length <= room)
         return length;
+    stream->capture.cut = length - room;
+    if (keeper->options->capture)
+        keeper->both.cut += length - room;
     hutch_fd_close(&stream->source);
     keeper_kill(keeper, HUTCH_REASON_OUTPUT_LIMIT);
     return (size_t)room;

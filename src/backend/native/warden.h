@@ -63,15 +63,18 @@ struct session {
     uint64_t deadline_us;
     uint64_t timeout_ms;
     uint64_t oom_kills_before;
-    bool is_dying;   /* its members are being killed */
-    bool is_guarded; /* without a cgroup PID 1 keeps its processes together: see init/guard.c */
-    bool is_gone;    /* of a guarded one: nothing is left of it */
+    uint64_t oom_kills;  /* since, where it failed */
+    uint64_t disk_bytes; /* in the writable layer at its end, where it failed */
+    bool is_dying;       /* its members are being killed */
+    bool is_guarded;     /* without a cgroup PID 1 keeps its processes together: see init/guard.c */
+    bool is_gone;        /* of a guarded one: nothing is left of it */
     uint64_t kill_again_us;
     bool was_killed;
     enum hutch_reason ended_by;
     bool held_pipes;
-    int status;      /* wait status */
-    bool is_audited; /* its beginning is noted: its end has to be */
+    int status;               /* wait status */
+    enum hutch_reason reason; /* once it has ended */
+    bool is_audited;          /* its beginning is noted: its end has to be */
 };
 
 /* Groups that wait for the next command; see session_groups.c. */
