@@ -115,6 +115,33 @@ load words
     same "status of all" 0 "$status"
 }
 
+# Goes on whatever fails: the sandbox has to be gone before its disk.
+stop_on_full_disk() {
+    hutch create --name box --disk 32m >/dev/null
+    inside box 'echo kept >/tmp/file'
+    head -c 2M /dev/zero >"$HUTCH_HOME/fill" 2>/dev/null
+    hutch stop box
+    echo "$(state_of box) $(reason_of box)"
+    hutch start box 2>&1 | grep -o "No space left on device"
+    state_of box
+    rm "$HUTCH_HOME/fill"
+    hutch start box
+    state_of box
+    inside box 'cat /tmp/file'
+    hutch rm -f box
+}
+
+@test "a full disk outside: one that is stopped is known to be, and can be started when there is room" {
+    needs_root
+    mkdir "$WORK/small"
+    mount -t tmpfs -o size=600k tmpfs "$WORK/small"
+    chmod 700 "$WORK/small"
+    HUTCH_HOME=$WORK/small stop_on_full_disk >"$WORK/steps" || true
+    for _ in {1..50}; do umount "$WORK/small" 2>/dev/null && break || sleep 0.2; done
+    same "mounts" "" "$(grep "$WORK/small" /proc/self/mounts || true)"
+    same "steps" "stopped stopped No space left on device stopped running kept" "$(xargs <"$WORK/steps")"
+}
+
 @test "start after its root filesystem vanished: a sentence, and the sandbox is there when it is back" {
     needs_disk
     command -v busybox >/dev/null || skip "needs busybox"

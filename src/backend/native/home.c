@@ -323,6 +323,22 @@ int home_write(const struct home *home, const struct home_record *record, struct
     return status < 0 ? status : home_put(home, false, err);
 }
 
+/* By one write within the block that the file has. Empty lines behind it say nothing. */
+int home_write_over(const struct home *home, const struct home_record *record,
+                    struct hutch_error *err)
+{
+    char text[STATE_BYTES];
+    struct stat info;
+    describe_state(record, text);
+    size_t length = strlen(text);
+    hutch_autofd int fd = open_own(home, "state", O_WRONLY);
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return fail_state(home, err);
+    for (; length < sizeof(text) && (off_t)length < info.st_size; length++)
+        text[length] = '\n';
+    return hutch_write_all(fd, text, length) < 0 ? fail_state(home, err) : 0;
+}
+
 int home_write_spec(const struct home *home, const char *json, struct hutch_error *err)
 {
     if (write_file(home->dir, "spec.new", json) < 0 ||

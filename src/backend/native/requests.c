@@ -327,7 +327,8 @@ static int ask_layer(struct warden *warden, struct client *client, struct wire_m
     return 0;
 }
 
-/* Of one that rests. The answer comes when it is ready, as to whoever made it. */
+/* Of one that rests. The answer comes when it is ready, as to whoever made it. A start that fails
+ * takes the files in memory along, so a disk too full for its state is found out before. */
 static int ask_start(struct warden *warden, struct client *client, struct wire_message *request,
                      struct hutch_error *err)
 {
@@ -335,6 +336,8 @@ static int ask_start(struct warden *warden, struct client *client, struct wire_m
     if (!warden->is_resting)
         return hutch_fail(err, HUTCH_E_CONFLICT, 0, "sandbox '%s' is running already",
                           warden->home.name);
+    if (home_prepare(&warden->home, &warden->record, false, err) < 0)
+        return -(int)err->code;
     warden->creator = HUTCH_TAKE_FD(client->socket);
     warden->is_resting = false;
     return 0;

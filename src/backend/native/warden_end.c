@@ -9,6 +9,8 @@
 #include "core/spec.h"
 #include "util/own.h"
 
+#define RECORD_PAUSE_US 1000000 /* until it is tried again to write down that it rests */
+
 static void remove_all(struct warden *warden)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
@@ -71,14 +73,22 @@ static void end_inside(struct warden *warden)
     warden->frozen[0] = '\0';
 }
 
-static void record_end(struct warden *warden, enum home_state state)
+/* A keeper that rests holds the lock: what is written is all that others know, also where the disk
+ * is full. */
+static bool write_record(const struct warden *warden)
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
+    return home_write(&warden->home, &warden->record, &ignored) == 0 ||
+           home_write_over(&warden->home, &warden->record, &ignored) == 0;
+}
+
+static bool record_end(struct warden *warden, enum home_state state)
+{
     warden->record.state = state;
     warden->record.ended_us = warden_clock_us();
     (void)snprintf(warden->record.reason, sizeof(warden->record.reason), "%s",
                    warden->reason ? warden->reason : "failed");
-    (void)!home_write(&warden->home, &warden->record, &ignored);
+    return write_record(warden);
 }
 
 /* Files in memory are kept by keeping their mount, and the ids they have. */
@@ -103,13 +113,16 @@ bool warden_rest(struct warden *warden)
     }
     keeper_free(keeper);
     warden->keeper = NULL;
-    record_end(warden, HOME_STOPPED);
+    bool is_on_record = record_end(warden, HOME_STOPPED);
     warden->is_resting = true;
     warden->is_stopping = warden->is_ending = false;
     tell_waiting(warden);
     while (warden->is_resting && !warden->is_ending) {
         size_t count = 0;
         uint64_t next = warden_look_at_life(warden);
+        uint64_t again = now_us() + RECORD_PAUSE_US;
+        is_on_record = is_on_record || write_record(warden);
+        next = !is_on_record && again < next ? again : next;
         warden_free_clients(warden, false);
         if (warden->is_ending || warden_gather(warden, &count) < 0)
             break;
@@ -179,7 +192,7 @@ void warden_take_down(struct warden *warden, bool was_new)
     lease_release(&warden->lease);
     hutch_fd_close(&warden->layer);
     if (!nothing_left)
-        record_end(warden, warden->record.on_disk ? HOME_STOPPED : HOME_DEAD);
+        (void)record_end(warden, warden->record.on_disk ? HOME_STOPPED : HOME_DEAD);
     if (failed)
         tell_creator(warden);
     home_close(&warden->home); /* whoever hears of the end may act on it at once */
