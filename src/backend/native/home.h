@@ -85,8 +85,8 @@ int home_write(const struct home *home, const struct home_record *record, struct
 /* Over the one that is there: needs no room on a disk that is full. */
 int home_write_over(const struct home *home, const struct home_record *record,
                     struct hutch_error *err);
-/* As home_write() in two steps: what takes long first. Until the second nothing has changed. Of a home
- * that is new the former state stays beside the present one until it is forgotten. */
+/* As home_write() in two steps: what takes long first. Until the second nothing has changed. Of a
+ * home that is new the former state stays beside the present one until it is forgotten. */
 int home_prepare(const struct home *home, const struct home_record *record, bool is_new,
                  struct hutch_error *err);
 int home_put(const struct home *home, bool is_new, struct hutch_error *err);
