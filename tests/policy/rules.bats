@@ -235,6 +235,9 @@ END
     policy <<<'mounts: {read: []}'
     refused mounts.read 1 run --mount "$in:/a:ro" -- true
     refused mounts.read 1 run --mount "$in:/a" -- true
+    policy <<<'mounts: {read: [/], write: []}'
+    allowed run --mount "$in:/a:ro" -- true
+    refused mounts.write 1 run --mount "$in:/a" -- true
 }
 
 @test "links lead nowhere that the policy does not allow" {
