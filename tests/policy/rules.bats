@@ -89,6 +89,9 @@ END
     same memory 134217728 "$(becomes .limits.memory --memory 1g)"
     grep -qF "limits.memory: 128m instead of 1g, by rule 'ceilings.limits.memory' of $HUTCH_POLICY:2" "$WORK/said"
     same "hosts" '["a.example"]' "$(becomes .egress --egress a.example --egress b.example)"
+    grep -qF "egress: without 'b.example', by rule 'egress.hosts' of $HUTCH_POLICY:3" "$WORK/said"
+    same "ports" '["a.example:80"]' "$(becomes .egress --egress a.example:80,22)"
+    grep -qF "egress: 'a.example:80' instead of 'a.example:80,22', by rule 'egress.hosts' of $HUTCH_POLICY:3" "$WORK/said"
     allowed run --memory 1g -- true
     grep -h '"kind":"policy"' "$HUTCH_HOME"/lib/audit/segment-* >"$WORK/events"
     same "events" 1 "$(wc -l <"$WORK/events")"
@@ -293,6 +296,9 @@ END
     done
     refused egress.hosts 2 run --dry-run --egress a.example --egress evil.example -- true
     allowed run --dry-run --egress none -- true
+    policy <<<'egress: {hosts: ["a.example:80", "a.example:443"]}'
+    allowed run --dry-run --egress a.example -- true
+    refused egress.hosts 1 run --dry-run --egress a.example:80,443,22 -- true
     policy <<<$'egress:\n  hosts: [a.example]\n  ranges: [10.0.0.0/8]\n  proxy: socks5://10.0.0.1:1080\n  proxy_secret: login'
     same "what the operator adds" '{"opened":["10.0.0.0/8"],"proxy":"socks5://10.0.0.1:1080","login":"login"}' \
         "$(becomes .egress_policy --egress a.example)"

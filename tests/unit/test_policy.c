@@ -304,6 +304,44 @@ static void a_callers_file_opens_no_network_and_stops_no_record(void **state)
     trial_done(&trial);
 }
 
+static void a_host_is_allowed_port_by_port(void **state)
+{
+    static const char hosts[] = "egress: {hosts: ['a.test:80', 'a.test:443', '*.b.test:443',"
+                                " 'x.b.test:80', '*.c.test:80', '*.d.c.test:443']}";
+    static const struct {
+        const char *rule;
+        const char *left; /* where the policy clamps; NULL: nothing */
+    } cases[] = {
+        {"a.test", "a.test"},
+        {"A.test:443,80", "A.test:443,80"},
+        {"a.test:80,22", "a.test:80"},
+        {"a.test:22", NULL},
+        {"x.b.test", "x.b.test"},
+        {"y.b.test", "y.b.test:443"},
+        {"*.d.c.test", "*.d.c.test"},
+        {"*.c.test", "*.c.test:80"},
+        {"*.b.test:443,80", "*.b.test:443"},
+        {"*.a.test", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < HUTCH_COUNT(cases); i++) {
+        struct trial trial;
+        bool is_whole = cases[i].left && !strcmp(cases[i].left, cases[i].rule);
+        int r = decide(&trial, hosts, NULL, 0, WITH("egress", cases[i].rule));
+        if (r != (is_whole ? 0 : -HUTCH_E_PERMISSION))
+            fail_msg("'%s': %s", cases[i].rule, trial.err.msg);
+        trial_done(&trial);
+        char clamping[sizeof(hosts) + 32];
+        (void)snprintf(clamping, sizeof(clamping), "on_exceed: clamp\n%s", hosts);
+        assert_int_equal(decide(&trial, clamping, NULL, 0, WITH("egress", cases[i].rule)), 0);
+        assert_int_equal(trial.over.spec.egress.count, cases[i].left ? 1 : 0);
+        if (cases[i].left)
+            assert_string_equal(trial.over.spec.egress.items[0], cases[i].left);
+        assert_int_equal(trial.told.count, is_whole ? 0 : 1);
+        trial_done(&trial);
+    }
+}
+
 static void secrets_are_allowed_by_name_and_delivery(void **state)
 {
     static const char text[] = "secrets: [db-*, {name: api, delivery: [edge, file]}]";
@@ -337,6 +375,7 @@ int main(void)
         cmocka_unit_test(images_match_by_name_tag_and_digest),
         cmocka_unit_test(totals_hold_to_the_last_unit),
         cmocka_unit_test(a_callers_file_opens_no_network_and_stops_no_record),
+        cmocka_unit_test(a_host_is_allowed_port_by_port),
         cmocka_unit_test(secrets_are_allowed_by_name_and_delivery),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
