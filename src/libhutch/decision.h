@@ -51,6 +51,10 @@ HUTCH_MUST_CHECK int decision_note(struct decision *decision, int status, struct
  * digest behind the name, so the tag still tells what was asked for. */
 HUTCH_MUST_CHECK int decision_image(const struct decision *decision, const struct hutch_spec *spec,
                                     bool is_pinned, struct hutch_error *err);
+/* The same where nothing will be opened: what only a digest allows has to be in the store. */
+HUTCH_MUST_CHECK int decision_unopened_image(const struct decision *decision,
+                                             const struct hutch_spec *spec,
+                                             struct hutch_error *err);
 /* And by its digest, once that is known. */
 HUTCH_MUST_CHECK int decision_opened_image(const struct decision *decision,
                                            const struct hutch_spec *spec,
