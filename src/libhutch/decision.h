@@ -64,6 +64,11 @@ HUTCH_MUST_CHECK int decision_opened_image(const struct decision *decision,
 HUTCH_MUST_CHECK int decision_pull(const struct decision *decision, const char *reference,
                                    struct hutch_error *err);
 
+/* The image of a named sandbox, before anything is built for it. Its digest comes of the build, so
+ * that only its name can allow it. A refusal is recorded. */
+HUTCH_MUST_CHECK int decision_build(const struct hutch_spec *spec, const char *reference,
+                                    struct hutch_error *err);
+
 /* One that is known by its name and by what that leads to. digest: NULL where that is not known. */
 HUTCH_MUST_CHECK int decision_known_image(const struct decision *decision, const char *reference,
                                           const char *digest, struct hutch_error *err);

@@ -107,6 +107,14 @@ int decision_pull(const struct decision *decision, const char *text, struct hutc
     return check_name(decision, &image, false, err);
 }
 
+int decision_build(const struct hutch_spec *spec, const char *reference, struct hutch_error *err)
+{
+    hutch_cleanup(decision_done) struct decision decision = DECISION_INIT;
+    if (decision_begin(&decision, "build", &spec->asker, err) < 0)
+        return -(int)err->code;
+    return decision_note(&decision, decision_pull(&decision, reference, err), err);
+}
+
 int decision_known_image(const struct decision *decision, const char *text, const char *digest,
                          struct hutch_error *err)
 {
