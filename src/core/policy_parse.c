@@ -55,7 +55,7 @@ static const struct policy_key keys[] = {
     {"egress.hosts", read_list, POLICY_HOSTS, NULL, hutch_check_egress},
     {"egress.ranges", read_list, POLICY_RANGES, NULL, hutch_check_range},
     {"egress.proxy", read_text, AT(proxy), NULL, hutch_check_proxy},
-    {"egress.proxy_secret", read_text, AT(proxy_secret), NULL, hutch_check_name},
+    {"egress.proxy_secret", read_text, AT(proxy_secret), NULL, hutch_check_secret},
     {"secrets", read_list, POLICY_SECRETS, NULL, policy_check_secret},
     {"required_labels", read_list, POLICY_LABELS, NULL, policy_check_label},
     {"allow_missing", read_list, POLICY_MISSING, NULL, hutch_check_promise},

@@ -301,8 +301,8 @@ END
     policy <<<'egress: {hosts: ["a.example:80", "a.example:443"]}'
     allowed run --dry-run --egress a.example -- true
     refused egress.hosts 1 run --dry-run --egress a.example:80,443,22 -- true
-    policy <<<$'egress:\n  hosts: [a.example]\n  ranges: [10.0.0.0/8]\n  proxy: socks5://10.0.0.1:1080\n  proxy_secret: login'
-    same "what the operator adds" '{"opened":["10.0.0.0/8"],"proxy":"socks5://10.0.0.1:1080","login":"login"}' \
+    policy <<<$'egress:\n  hosts: [a.example]\n  ranges: [10.0.0.0/8]\n  proxy: socks5://10.0.0.1:1080\n  proxy_secret: Login'
+    same "what the operator adds" '{"opened":["10.0.0.0/8"],"proxy":"socks5://10.0.0.1:1080","login":"Login"}' \
         "$(becomes .egress_policy --egress a.example)"
     same "not without egress" '{"opened":[],"proxy":null,"login":null}' "$(becomes .egress_policy)"
 }

@@ -364,6 +364,30 @@ static void secrets_are_allowed_by_name_and_delivery(void **state)
     }
 }
 
+/* As long as a spec takes them, and with the same letters. */
+static void names_of_secrets_are_those_of_a_spec(void **state)
+{
+#define LETTERS_16 "Abcdefghijklm_.-"
+#define LETTERS_64 LETTERS_16 LETTERS_16 LETTERS_16 LETTERS_16
+    struct trial trial;
+    (void)state;
+    assert_int_equal(
+        decide(&trial, "secrets: [" LETTERS_64 "]", NULL, 0, WITH("secrets", LETTERS_64 ":file")),
+        0);
+    trial_done(&trial);
+    refuse_policy("secrets: [" LETTERS_64 "a]",
+                  "policy 'p.yml': line 1: secrets: entry 1: '" LETTERS_64
+                  "a' is not the name of a secret, write it like 'api-key' or 'team-*'");
+    policy_file_free(read_policy("secrets: ['*', '*-key', 'a*b*']"));
+    static const char host[] = "egress: {proxy: 'http://10.0.0.1:1', proxy_secret: A-key}";
+    assert_int_equal(decide(&trial, host, NULL, 0, WITH("egress", "a.example")), 0);
+    assert_string_equal(trial.over.spec.egress_policy.login, "A-key");
+    trial_done(&trial);
+    refuse_policy("egress: {proxy_secret: 'a*'}",
+                  "policy 'p.yml': line 1: egress.proxy_secret: 'a*' is not the name of a secret, "
+                  "use up to 64 letters, digits, '.', '_' and '-'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_callers_file_opens_no_network_and_stops_no_record),
         cmocka_unit_test(a_host_is_allowed_port_by_port),
         cmocka_unit_test(secrets_are_allowed_by_name_and_delivery),
+        cmocka_unit_test(names_of_secrets_are_those_of_a_spec),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
