@@ -195,6 +195,10 @@ static bool is_group(const char *path)
 static int fail_unknown(const char *path, struct hutch_error *err)
 {
     struct hutch_suggestion suggestion = HUTCH_SUGGESTION(path);
+    if (find_key(path)) /* it was found as one key */
+        return policy_fail_dotted(path, err);
+    if (!strcmp(path, "tenants"))
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "'tenants' stands only at the top of the file");
     for (size_t i = 0; i < HUTCH_COUNT(keys); i++)
         hutch_suggestion_offer(&suggestion, keys[i].path, keys[i].path);
     hutch_suggestion_offer(&suggestion, "tenants", "tenants");

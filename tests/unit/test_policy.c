@@ -97,8 +97,15 @@ static void what_is_no_policy_is_refused_with_its_line(void **state)
                   "policy 'p.yml': line 1: tenant 'a': uids: entry 1: a uid must be a number such "
                   "as 1000");
     refuse_policy("tenants: {a: {tenants: {}}}",
-                  "policy 'p.yml': line 1: tenant 'a': unknown key 'tenants', did you mean "
-                  "'tenants'?");
+                  "policy 'p.yml': line 1: tenant 'a': 'tenants' stands only at the top of the "
+                  "file");
+    refuse_policy("ceilings: {limits.memory: 1g}",
+                  "policy 'p.yml': line 1: ceilings: 'limits.memory' is one key, write 'memory' as "
+                  "a key inside 'limits'");
+    refuse_policy(
+        "egress.hosts: []",
+        "policy 'p.yml': line 1: 'egress.hosts' is one key, write 'hosts' as a key inside "
+        "'egress'");
     refuse_policy("secrets: [{delivery: [edge]}]",
                   "policy 'p.yml': line 1: secrets: entry 1: 'name' is missing");
 }
