@@ -160,6 +160,8 @@ bool hutch_path_is_normal(const char *path)
 bool hutch_path_is_within(const char *path, const char *directory)
 {
     size_t length = strlen(directory);
+    if (!strcmp(directory, "/")) /* it ends with the slash that follows every other */
+        return path[0] == '/';
     return !strncmp(path, directory, length) && (!path[length] || path[length] == '/');
 }
 

@@ -31,6 +31,8 @@ int hutch_check_key(char *text, struct hutch_error *err);
 int hutch_check_label(const char *text, struct hutch_error *err);
 int hutch_check_label_key(char *text, struct hutch_error *err);
 int hutch_check_promise(char *text, struct hutch_error *err);
+/* secret_spec.c: the name of one */
+int hutch_check_secret(char *text, struct hutch_error *err);
 /* check_egress.c */
 int hutch_check_egress(char *text, struct hutch_error *err);
 /* What all rules together allow of one name has a limit, for each port of it is two sockets. */

@@ -125,8 +125,8 @@
       "Private addresses that names may lead to all the same; the policy gives it.")               \
     X(PROXY, OPERATOR, egress_policy.proxy, "egress_policy.proxy", 0, 0, NULL, NULL, 0, false,     \
       "URL", "Proxy through which everything goes; the policy gives it.")                          \
-    X(NAME, OPERATOR, egress_policy.login, "egress_policy.login", 0, 0, NULL, NULL, 0, false,      \
-      "SECRET", "Secret that has the proxy's user and password; the policy gives it.")             \
+    X(SECRET_NAME, OPERATOR, egress_policy.login, "egress_policy.login", 0, 0, NULL, NULL, 0,      \
+      false, "SECRET", "Secret that has the proxy's user and password; the policy gives it.")      \
     X(NAME, OPERATOR, policy.tenant, "policy.tenant", 0, 0, NULL, NULL, 0, false, "NAME",          \
       "Tenant of the policy whose the sandbox is; the policy gives it.")                           \
     X(DIGEST, OPERATOR, policy.hash, "policy.hash", 0, 0, NULL, NULL, 0, false, "DIGEST",          \

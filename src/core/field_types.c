@@ -153,6 +153,7 @@ const struct hutch_field_type hutch_field_types[HUTCH_TYPES] = {
     [HUTCH_TYPE_EGRESS] = OPS(egress, struct hutch_strlist, hutch_check_egress),
     [HUTCH_TYPE_RANGES] = OPS(texts, struct hutch_strlist, hutch_check_range),
     [HUTCH_TYPE_PROXY] = TEXT(hutch_check_proxy),
+    [HUTCH_TYPE_SECRET_NAME] = TEXT(hutch_check_secret),
     [HUTCH_TYPE_SECRETS] = OPS(secrets, struct hutch_secrets, hutch_check_anything),
     [HUTCH_TYPE_SWITCH] = {sizeof(bool), switch_add_text, switch_read, switch_write, quantity_done,
                            hutch_check_anything, 0, false},

@@ -226,8 +226,9 @@ HUTCH_MUST_CHECK int policy_decide_timeout(const struct policy_view *view, uint6
 HUTCH_MUST_CHECK int policy_check_image(const struct policy_view *view, const char *name,
                                         const char *tag, const char *digest,
                                         struct hutch_error *err);
-/* Does any layer allow images by their digests alone? Then the digest has to be known. */
-bool policy_names_digests(const struct policy_view *view);
+/* Might each layer allow it, by its name or with the right digest? Then the digest has to be known.
+ */
+bool policy_awaits_digest(const struct policy_view *view, const char *name, const char *tag);
 bool policy_image_matches(const char *pattern, const char *name, const char *tag,
                           const char *digest);
 /* Is it a pattern or a digest at all? */

@@ -6,6 +6,7 @@
 
 #include "core/isolation.h"
 #include "core/policy_read.h"
+#include "core/secret_spec.h"
 #include "util/own.h"
 
 int policy_check_backend(char *text, struct hutch_error *err)
@@ -29,14 +30,14 @@ int policy_check_place(char *text, struct hutch_error *err)
                       text);
 }
 
+/* A pattern is one where a letter in the place of each star makes it a name. */
 int policy_check_secret(char *text, struct hutch_error *err)
 {
-    size_t length = strlen(text);
-    bool is_good = length > 0 && length <= 63;
-    for (const char *at = text; *at; at++)
-        is_good = is_good && (strchr("_.-*", *at) || (*at >= '0' && *at <= '9') ||
-                              (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z'));
-    if (is_good)
+    char name[HUTCH_SECRET_NAME_BYTES + 1]; /* one more, so that what is too long stays it */
+    (void)snprintf(name, sizeof(name), "%s", text);
+    for (char *star = strchr(name, '*'); star; star = strchr(star, '*'))
+        *star = 'a';
+    if (hutch_secret_name_is_valid(name))
         return 0;
     return hutch_fail(err, HUTCH_E_INVALID, 0,
                       "'%.80s' is not the name of a secret, write it like 'api-key' or 'team-*'",

@@ -132,15 +132,25 @@ bool policy_image_matches(const char *text, const char *name, const char *tag, c
     return policy_glob(pattern.tag, tag, "");
 }
 
-bool policy_names_digests(const struct policy_view *view)
+/* A pattern with a digest is asked as if that were the image's. */
+static bool might_match(const char *text, const char *name, const char *tag)
+{
+    const char *at = strchr(text, '@');
+    const char *digest = is_digest(text) ? text : at ? at + 1 : NULL;
+    return policy_image_matches(text, name, tag, digest);
+}
+
+bool policy_awaits_digest(const struct policy_view *view, const char *name, const char *tag)
 {
     for (size_t i = 0; i < view->count; i++) {
         const struct policy_list *list = policy_list(&view->layers[i], POLICY_IMAGES);
-        for (size_t k = 0; list && k < list->count; k++)
-            if (is_digest(list->items[k].text) || strchr(list->items[k].text, '@'))
-                return true;
+        bool might = !list;
+        for (size_t k = 0; list && k < list->count && !might; k++)
+            might = might_match(list->items[k].text, name, tag);
+        if (!might)
+            return false;
     }
-    return false;
+    return true;
 }
 
 int policy_check_image(const struct policy_view *view, const char *name, const char *tag,

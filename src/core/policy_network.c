@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may leave a sandbox. A rule of the request is allowed when one rule of the policy covers all
- * of it: its names and each of its ports. */
+/* What may leave a sandbox. A rule of the request is allowed when each of its ports is, for all of
+ * its names, by some rule of the policy: two rules for one host are together as much as one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,69 +10,104 @@
 #include "core/policy.h"
 #include "util/own.h"
 
+/* "*.", a name, and a port with its comma for each. */
+#define RULE_BYTES (2 + EGRESS_NAME_BYTES + EGRESS_MAX_PORTS * 6)
+
 /* A wildcard is covered by a wildcard for the same names or for more. */
-static bool covers(const struct egress_rule *rule, const struct egress_rule *asked)
+static bool covers_names(const struct egress_rule *rule, const struct egress_rule *asked)
 {
-    bool is_same = rule->is_wildcard && !strcmp(rule->name, asked->name);
-    if (asked->is_wildcard
-            ? !is_same && !(rule->is_wildcard && egress_rule_names(rule, asked->name))
-            : !egress_rule_names(rule, asked->name))
-        return false;
-    for (size_t i = 0; i < asked->port_count; i++) {
-        size_t k = 0;
-        while (k < rule->port_count && rule->ports[k] != asked->ports[i])
-            k++;
-        if (k == rule->port_count)
-            return false;
-    }
-    return true;
+    if (!asked->is_wildcard)
+        return egress_rule_names(rule, asked->name);
+    return rule->is_wildcard &&
+           (!strcmp(rule->name, asked->name) || egress_rule_names(rule, asked->name));
 }
 
-static int is_covered(const struct policy_list *list, const char *text, bool *ret_covered,
-                      struct hutch_error *err)
+static bool has_port(const struct egress_rule *rule, uint16_t port)
 {
-    struct egress_rule asked, rule;
-    if (egress_rule_parse(text, &asked, err) < 0)
-        return -(int)err->code;
-    *ret_covered = false;
-    for (size_t i = 0; i < list->count && !*ret_covered; i++) {
+    for (size_t i = 0; i < rule->port_count; i++)
+        if (rule->ports[i] == port)
+            return true;
+    return false;
+}
+
+static void keep_ports(const struct egress_rule *rule, const struct egress_rule *asked,
+                       struct egress_rule *kept)
+{
+    for (size_t i = 0; i < asked->port_count; i++)
+        if (has_port(rule, asked->ports[i]) && !has_port(kept, asked->ports[i]))
+            kept->ports[kept->port_count++] = asked->ports[i];
+}
+
+/* The same rule with those of its ports that the list allows. */
+static int narrow(const struct policy_list *list, const struct egress_rule *asked,
+                  struct egress_rule *ret_kept, struct hutch_error *err)
+{
+    struct egress_rule rule, kept = *asked;
+    kept.port_count = 0;
+    for (size_t i = 0; i < list->count; i++) {
         if (egress_rule_parse(list->items[i].text, &rule, err) < 0)
             return -(int)err->code;
-        *ret_covered = covers(&rule, &asked);
+        if (covers_names(&rule, asked))
+            keep_ports(&rule, asked, &kept);
     }
+    *ret_kept = kept;
     return 0;
 }
 
-static int tell_dropped(const struct policy_layer *layer, const struct policy_request *request,
-                        const char *text, unsigned line, struct hutch_error *err)
+static void write_rule(const struct egress_rule *rule, char text[RULE_BYTES])
 {
-    char sentence[600];
+    int used = snprintf(text, RULE_BYTES, "%s%s", rule->is_wildcard ? "*." : "", rule->name);
+    for (size_t i = 0; i < rule->port_count; i++)
+        used += snprintf(text + used, RULE_BYTES - (size_t)used, "%c%u", i ? ',' : ':',
+                         (unsigned)rule->ports[i]);
+}
+
+/* kept: what is left of it, NULL for nothing. */
+static int tell_dropped(const struct policy_layer *layer, const struct policy_request *request,
+                        const char *text, const char *kept, unsigned line, struct hutch_error *err)
+{
+    char sentence[900];
     (void)snprintf(sentence, sizeof(sentence),
-                   "egress: without '%.260s', by rule 'egress.hosts' of %.200s:%u", text,
+                   "egress: %s%.260s%s '%.260s', by rule 'egress.hosts' of %.200s:%u",
+                   kept ? "'" : "", kept ? kept : "", kept ? "' instead of" : "without", text,
                    layer->file->path, line);
     return request->told ? hutch_strlist_add(request->told, sentence, err) : 0;
 }
 
-/* Sorts the request's rules into those that stay and those that do not. */
+/* One rule of the request: what may stay of it is added to those that stay. */
+static int decide_host(const struct policy_layer *layer, const struct policy_request *request,
+                       const char *text, struct hutch_strlist *kept, bool *is_less,
+                       struct hutch_error *err)
+{
+    const struct policy_list *list = policy_list(layer, POLICY_HOSTS);
+    struct egress_rule asked, rest = {0};
+    char written[RULE_BYTES];
+    if (egress_rule_parse(text, &asked, err) < 0 || narrow(list, &asked, &rest, err) < 0)
+        return -(int)err->code;
+    if (rest.port_count == asked.port_count)
+        return hutch_strlist_add(kept, text, err);
+    if (!policy_clamps(layer))
+        return policy_refuse(layer, list->line, "egress.hosts", err,
+                             "host '%.120s' is not among the allowed ones", text);
+    *is_less = true;
+    write_rule(&rest, written);
+    if (rest.port_count && hutch_strlist_add(kept, written, err) < 0)
+        return -(int)err->code;
+    return tell_dropped(layer, request, text, rest.port_count ? written : NULL, list->line, err);
+}
+
 static int decide_hosts(const struct policy_layer *layer, const struct policy_request *request,
                         struct hutch_error *err)
 {
-    const struct policy_list *list = policy_list(layer, POLICY_HOSTS);
     const struct hutch_strlist *asked = &request->over->spec.egress;
     hutch_cleanup(hutch_strlist_done) struct hutch_strlist kept = {0};
-    for (size_t i = 0; list && i < asked->count; i++) {
-        bool covered = false;
-        if (is_covered(list, asked->items[i], &covered, err) < 0)
+    bool is_less = false;
+    if (!policy_list(layer, POLICY_HOSTS))
+        return 0;
+    for (size_t i = 0; i < asked->count; i++)
+        if (decide_host(layer, request, asked->items[i], &kept, &is_less, err) < 0)
             return -(int)err->code;
-        if (!covered && !policy_clamps(layer))
-            return policy_refuse(layer, list->line, "egress.hosts", err,
-                                 "host '%.120s' is not among the allowed ones", asked->items[i]);
-        int r = covered ? hutch_strlist_add(&kept, asked->items[i], err)
-                        : tell_dropped(layer, request, asked->items[i], list->line, err);
-        if (r < 0)
-            return r;
-    }
-    if (!list || kept.count == asked->count)
+    if (!is_less)
         return 0;
     struct hutch_strlist *slot =
         hutch_spec_over_detach(request->over, (size_t)hutch_field_find("egress"));

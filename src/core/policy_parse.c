@@ -55,7 +55,7 @@ static const struct policy_key keys[] = {
     {"egress.hosts", read_list, POLICY_HOSTS, NULL, hutch_check_egress},
     {"egress.ranges", read_list, POLICY_RANGES, NULL, hutch_check_range},
     {"egress.proxy", read_text, AT(proxy), NULL, hutch_check_proxy},
-    {"egress.proxy_secret", read_text, AT(proxy_secret), NULL, hutch_check_name},
+    {"egress.proxy_secret", read_text, AT(proxy_secret), NULL, hutch_check_secret},
     {"secrets", read_list, POLICY_SECRETS, NULL, policy_check_secret},
     {"required_labels", read_list, POLICY_LABELS, NULL, policy_check_label},
     {"allow_missing", read_list, POLICY_MISSING, NULL, hutch_check_promise},
@@ -195,6 +195,10 @@ static bool is_group(const char *path)
 static int fail_unknown(const char *path, struct hutch_error *err)
 {
     struct hutch_suggestion suggestion = HUTCH_SUGGESTION(path);
+    if (find_key(path)) /* it was found as one key */
+        return policy_fail_dotted(path, err);
+    if (!strcmp(path, "tenants"))
+        return hutch_fail(err, HUTCH_E_INVALID, 0, "'tenants' stands only at the top of the file");
     for (size_t i = 0; i < HUTCH_COUNT(keys); i++)
         hutch_suggestion_offer(&suggestion, keys[i].path, keys[i].path);
     hutch_suggestion_offer(&suggestion, "tenants", "tenants");

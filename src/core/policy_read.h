@@ -13,6 +13,9 @@ bool policy_field_is_limit(size_t field);
 
 int policy_fail_kind(struct hutch_node node, const char *wanted, struct hutch_error *err);
 
+/* A key that there is, but as one inside another: to suggest it would be to repeat it. */
+int policy_fail_dotted(const char *path, struct hutch_error *err);
+
 int policy_read_limit(struct hutch_node node, const struct hutch_range *range,
                       struct policy_limit *ret_limit, struct hutch_error *err);
 int policy_read_limits(struct policy_limit limits[POLICY_FIELDS], bool are_defaults,

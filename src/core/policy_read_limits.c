@@ -12,6 +12,12 @@ int policy_fail_kind(struct hutch_node node, const char *wanted, struct hutch_er
                       hutch_value_kind(node.value), wanted);
 }
 
+int policy_fail_dotted(const char *path, struct hutch_error *err)
+{
+    return hutch_fail(err, HUTCH_E_INVALID, 0, "'%s' is one key, write '%s' as a key inside '%.*s'",
+                      path, strchr(path, '.') + 1, (int)strcspn(path, "."), path);
+}
+
 int policy_read_limit(struct hutch_node node, const struct hutch_range *range,
                       struct policy_limit *ret_limit, struct hutch_error *err)
 {
@@ -61,6 +67,9 @@ bool policy_field_is_limit(size_t field)
 static int fail_no_limit(const char *path, struct hutch_error *err)
 {
     struct hutch_suggestion suggestion = HUTCH_SUGGESTION(path);
+    int field = hutch_field_find(path);
+    if (strchr(path, '.') && field >= 0 && policy_field_is_limit((size_t)field))
+        return policy_fail_dotted(path, err);
     for (size_t i = 0; i < hutch_field_count(); i++)
         if (policy_field_is_limit(i))
             hutch_suggestion_offer(&suggestion, hutch_field_row(i)->name, hutch_field_row(i)->name);

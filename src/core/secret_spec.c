@@ -22,6 +22,16 @@ bool hutch_secret_name_is_valid(const char *name)
            *name != '-';
 }
 
+int hutch_check_secret(char *text, struct hutch_error *err)
+{
+    if (hutch_secret_name_is_valid(text))
+        return 0;
+    return hutch_fail(err, HUTCH_E_INVALID, 0,
+                      "'%.80s' is not the name of a secret, use up to 64 letters, digits, '.', "
+                      "'_' and '-'",
+                      text);
+}
+
 void hutch_secret_done(struct hutch_secret *secret)
 {
     free(secret->name);
@@ -226,11 +236,8 @@ static int check_edge(const struct hutch_secret *secret, struct hutch_error *err
 
 int hutch_secret_complete(struct hutch_secret *secret, struct hutch_error *err)
 {
-    if (!hutch_secret_name_is_valid(secret->name))
-        return hutch_fail(err, HUTCH_E_INVALID, 0,
-                          "'%.80s' is not the name of a secret, use up to 64 letters, digits, '.', "
-                          "'_' and '-'",
-                          secret->name);
+    if (hutch_check_secret(secret->name, err) < 0)
+        return -(int)err->code;
     if (!!secret->env + !!secret->file + !!secret->hosts.count > 1)
         return hutch_fail(err, HUTCH_E_INVALID, 0,
                           "secret '%s' goes to more than one of env, file and hosts, give it once "

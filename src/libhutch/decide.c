@@ -14,8 +14,9 @@ int hutch_spec_decide(struct hutch_spec *spec, enum hutch_use use, hutch_policy_
         return -(int)err->code;
     if (decision_begin(&decision, "dry-run", &spec->asker, err) < 0)
         return -(int)err->code;
-    int status = use == HUTCH_USE_CREATE ? decision_of_new(&decision, spec, err)
-                                         : decision_image(&decision, spec, false, err);
+    int status = use == HUTCH_USE_CREATE ? decision_of_new(&decision, spec, err) : 0;
+    if (status == 0)
+        status = decision_unopened_image(&decision, spec, err);
     if (status == 0 && use == HUTCH_USE_RUN) {
         status = decision_make(&decision, spec, spec->set_fields, use, &decided, err);
         if (status == 0)

@@ -51,6 +51,10 @@ HUTCH_MUST_CHECK int decision_note(struct decision *decision, int status, struct
  * digest behind the name, so the tag still tells what was asked for. */
 HUTCH_MUST_CHECK int decision_image(const struct decision *decision, const struct hutch_spec *spec,
                                     bool is_pinned, struct hutch_error *err);
+/* The same where nothing will be opened: what only a digest allows has to be in the store. */
+HUTCH_MUST_CHECK int decision_unopened_image(const struct decision *decision,
+                                             const struct hutch_spec *spec,
+                                             struct hutch_error *err);
 /* And by its digest, once that is known. */
 HUTCH_MUST_CHECK int decision_opened_image(const struct decision *decision,
                                            const struct hutch_spec *spec,
@@ -59,6 +63,11 @@ HUTCH_MUST_CHECK int decision_opened_image(const struct decision *decision,
 /* An image that is to be fetched: by its name, or by a digest that it is asked for with. */
 HUTCH_MUST_CHECK int decision_pull(const struct decision *decision, const char *reference,
                                    struct hutch_error *err);
+
+/* The image of a named sandbox, before anything is built for it. Its digest comes of the build, so
+ * that only its name can allow it. A refusal is recorded. */
+HUTCH_MUST_CHECK int decision_build(const struct hutch_spec *spec, const char *reference,
+                                    struct hutch_error *err);
 
 /* One that is known by its name and by what that leads to. digest: NULL where that is not known. */
 HUTCH_MUST_CHECK int decision_known_image(const struct decision *decision, const char *reference,

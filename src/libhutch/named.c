@@ -159,8 +159,9 @@ static void remove_older(const struct named_image *image)
 }
 
 /* For the backend that the sandbox will have. Where a policy refuses that, nothing is built: what
- * is to use the image is refused, and that is on record. What hutch's store has is not built by an
- * engine either, for a run gives it to the engine. */
+ * is to use the image is refused, and that is on record. Where it refuses the image, no step runs
+ * and no base is fetched; who allows the image allows what its Dockerfile takes. What hutch's store
+ * has is not built by an engine either, for a run gives it to the engine. */
 static int build_image_of(const struct hutch_spec *spec, const char *sandbox,
                           const struct named_image *image,
                           const struct hutch_named_options *options, struct hutch_error *err)
@@ -177,6 +178,8 @@ static int build_image_of(const struct hutch_spec *spec, const char *sandbox,
         return 0;
     progress.on_progress = options->on_progress;
     progress.userdata = options->userdata;
+    if (r >= 0)
+        r = decision_build(spec, image->reference, err);
     if (r >= 0)
         r = image_build_missing(&build, &progress, err);
     if (r >= 0)

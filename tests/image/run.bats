@@ -340,3 +340,20 @@ sys.exit(1)' "$record"; }
     says "that it is damaged" "damaged"
     world_snapshot
 }
+
+@test "a dry run compares an image that is here with the digests of a policy, and fetches none" {
+    local digest
+    digest=$(base_image)
+    base_image other 'layer({"etc/motd": "other\n"})' >/dev/null
+    export HUTCH_POLICY=$WORK/policy.yml
+    echo "images: ['$digest']" >"$HUTCH_POLICY"
+    chmod 644 "$HUTCH_POLICY"
+    plain --dry-run --image base -- true
+    same "exit status of one that is allowed" 0 "$status"
+    plain --dry-run --image other -- true
+    refused 125 "image 'docker.io/library/other:latest@sha256:.*' is not among the allowed ones; rule 'images' of $HUTCH_POLICY:1"
+    plain --dry-run --image nothere.test/a -- true
+    refused 125 "'nothere.test/a:latest' is not among the allowed ones.*; only its digest could allow it, which is not known here"
+    plain --dry-run --pull always --image base -- true
+    refused 125 "only its digest could allow it"
+}

@@ -178,6 +178,31 @@ END
     same "the image" "hutch.local/sandbox/box" "$(jq -r .image "$WORK/out" | cut -d : -f 1)"
 }
 
+@test "a policy that does not allow its image keeps it from being built, and one that does allows its bases" {
+    needs_root
+    hub_start
+    cd "$WORK"
+    local images
+    export HUTCH_POLICY=$WORK/policy.yml
+    named configs/sandboxes/box 'FROM busybox\nRUN echo done >/ran\n' <<<'env: {A: b}'
+    # by no name; by its base's alone; by a digest, which it may or may not come to have
+    for images in '[]' '[busybox]' "['sha256:$(printf %064d 0)']"; do
+        echo "images: $images" >"$HUTCH_POLICY"
+        chmod 644 "$HUTCH_POLICY"
+        plain --sandbox box -- true
+        refused 125 "image 'hutch.local/sandbox/box:.*' is not among the allowed ones; rule 'images' of $HUTCH_POLICY:1"
+        plain --dry-run --sandbox box -- true
+        refused 125 "rule 'images' of $HUTCH_POLICY:1"
+    done
+    # that is where bases would be
+    [ ! -e "$HUTCH_HOME/lib/images/build" ]
+    grep -h '"kind":"policy"' "$HUTCH_HOME"/lib/audit/segment-* | grep -q '"what":"build"'
+    echo 'images: ["hutch.local/sandbox/box:*"]' >"$HUTCH_POLICY"
+    plain --sandbox box -- cat /ran
+    built
+    same "what it says" "done" "$(cat "$WORK/out")"
+}
+
 @test "what wants the same sandbox at the same time builds it once" {
     needs_root
     hub_start

@@ -110,6 +110,9 @@ static void a_path_lies_within_whole_components_only(void **state)
     assert_true(hutch_path_is_within("/dev/shm", "/dev"));
     assert_false(hutch_path_is_within("/device", "/dev"));
     assert_false(hutch_path_is_within("/de", "/dev"));
+    assert_true(hutch_path_is_within("/", "/"));
+    assert_true(hutch_path_is_within("/dev/shm", "/"));
+    assert_false(hutch_path_is_within("dev", "/"));
 }
 
 static void host_paths_fit_the_kernel(void **state)

@@ -97,8 +97,15 @@ static void what_is_no_policy_is_refused_with_its_line(void **state)
                   "policy 'p.yml': line 1: tenant 'a': uids: entry 1: a uid must be a number such "
                   "as 1000");
     refuse_policy("tenants: {a: {tenants: {}}}",
-                  "policy 'p.yml': line 1: tenant 'a': unknown key 'tenants', did you mean "
-                  "'tenants'?");
+                  "policy 'p.yml': line 1: tenant 'a': 'tenants' stands only at the top of the "
+                  "file");
+    refuse_policy("ceilings: {limits.memory: 1g}",
+                  "policy 'p.yml': line 1: ceilings: 'limits.memory' is one key, write 'memory' as "
+                  "a key inside 'limits'");
+    refuse_policy(
+        "egress.hosts: []",
+        "policy 'p.yml': line 1: 'egress.hosts' is one key, write 'hosts' as a key inside "
+        "'egress'");
     refuse_policy("secrets: [{delivery: [edge]}]",
                   "policy 'p.yml': line 1: secrets: entry 1: 'name' is missing");
 }
@@ -304,6 +311,44 @@ static void a_callers_file_opens_no_network_and_stops_no_record(void **state)
     trial_done(&trial);
 }
 
+static void a_host_is_allowed_port_by_port(void **state)
+{
+    static const char hosts[] = "egress: {hosts: ['a.test:80', 'a.test:443', '*.b.test:443',"
+                                " 'x.b.test:80', '*.c.test:80', '*.d.c.test:443']}";
+    static const struct {
+        const char *rule;
+        const char *left; /* where the policy clamps; NULL: nothing */
+    } cases[] = {
+        {"a.test", "a.test"},
+        {"A.test:443,80", "A.test:443,80"},
+        {"a.test:80,22", "a.test:80"},
+        {"a.test:22", NULL},
+        {"x.b.test", "x.b.test"},
+        {"y.b.test", "y.b.test:443"},
+        {"*.d.c.test", "*.d.c.test"},
+        {"*.c.test", "*.c.test:80"},
+        {"*.b.test:443,80", "*.b.test:443"},
+        {"*.a.test", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < HUTCH_COUNT(cases); i++) {
+        struct trial trial;
+        bool is_whole = cases[i].left && !strcmp(cases[i].left, cases[i].rule);
+        int r = decide(&trial, hosts, NULL, 0, WITH("egress", cases[i].rule));
+        if (r != (is_whole ? 0 : -HUTCH_E_PERMISSION))
+            fail_msg("'%s': %s", cases[i].rule, trial.err.msg);
+        trial_done(&trial);
+        char clamping[sizeof(hosts) + 32];
+        (void)snprintf(clamping, sizeof(clamping), "on_exceed: clamp\n%s", hosts);
+        assert_int_equal(decide(&trial, clamping, NULL, 0, WITH("egress", cases[i].rule)), 0);
+        assert_int_equal(trial.over.spec.egress.count, cases[i].left ? 1 : 0);
+        if (cases[i].left)
+            assert_string_equal(trial.over.spec.egress.items[0], cases[i].left);
+        assert_int_equal(trial.told.count, is_whole ? 0 : 1);
+        trial_done(&trial);
+    }
+}
+
 static void secrets_are_allowed_by_name_and_delivery(void **state)
 {
     static const char text[] = "secrets: [db-*, {name: api, delivery: [edge, file]}]";
@@ -326,6 +371,30 @@ static void secrets_are_allowed_by_name_and_delivery(void **state)
     }
 }
 
+/* As long as a spec takes them, and with the same letters. */
+static void names_of_secrets_are_those_of_a_spec(void **state)
+{
+#define LETTERS_16 "Abcdefghijklm_.-"
+#define LETTERS_64 LETTERS_16 LETTERS_16 LETTERS_16 LETTERS_16
+    struct trial trial;
+    (void)state;
+    assert_int_equal(
+        decide(&trial, "secrets: [" LETTERS_64 "]", NULL, 0, WITH("secrets", LETTERS_64 ":file")),
+        0);
+    trial_done(&trial);
+    refuse_policy("secrets: [" LETTERS_64 "a]",
+                  "policy 'p.yml': line 1: secrets: entry 1: '" LETTERS_64
+                  "a' is not the name of a secret, write it like 'api-key' or 'team-*'");
+    policy_file_free(read_policy("secrets: ['*', '*-key', 'a*b*']"));
+    static const char host[] = "egress: {proxy: 'http://10.0.0.1:1', proxy_secret: A-key}";
+    assert_int_equal(decide(&trial, host, NULL, 0, WITH("egress", "a.example")), 0);
+    assert_string_equal(trial.over.spec.egress_policy.login, "A-key");
+    trial_done(&trial);
+    refuse_policy("egress: {proxy_secret: 'a*'}",
+                  "policy 'p.yml': line 1: egress.proxy_secret: 'a*' is not the name of a secret, "
+                  "use up to 64 letters, digits, '.', '_' and '-'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,7 +406,9 @@ int main(void)
         cmocka_unit_test(images_match_by_name_tag_and_digest),
         cmocka_unit_test(totals_hold_to_the_last_unit),
         cmocka_unit_test(a_callers_file_opens_no_network_and_stops_no_record),
+        cmocka_unit_test(a_host_is_allowed_port_by_port),
         cmocka_unit_test(secrets_are_allowed_by_name_and_delivery),
+        cmocka_unit_test(names_of_secrets_are_those_of_a_spec),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
