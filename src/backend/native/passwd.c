@@ -187,7 +187,7 @@ int identity_resolve(struct identity *identity, const struct hutch_spec *spec,
     hutch_autofree char *name = strdup(user);
     if (!name)
         return hutch_fail_nomem(err);
-    /* here all who ask for a user meet; what is no number of a user may still be a name of passwd */
+    /* here all who ask for a user meet: a number that is none is never looked up as a name */
     if (hutch_check_user(name, err) < 0)
         return -(int)err->code;
     char *group = strchr(name, ':');
