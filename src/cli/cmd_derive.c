@@ -181,8 +181,8 @@ const struct cli_verb cli_verb_diff = {
     .usage = "[FLAG]... NAME",
     .details = "With '--workspace DIR:overlay' this is a patch of the workspace, for 'patch -p1'\n"
                "or 'git apply'; otherwise a list of what differs from the root it began with.\n"
-               "Binary files are only named in it: 'patch' leaves out what they hold, 'git apply'\n"
-               "refuses the whole. 'hutch apply' writes them too.\n",
+               "Binary files are only named in it: 'patch' leaves out what they hold and\n"
+               "'git apply' refuses the whole. 'hutch apply' writes them too.\n",
     .options = diff_options,
     .option_count = CLI_COUNT(diff_options),
     .run = cmd_diff,
