@@ -138,6 +138,7 @@ EOF
     same "exit status" 125 "$status"
     base_image bad 'config(cmd=["/not/there"])' >/dev/null
     call create --name box --image bad
-    same "one whose command is not there stays, as with any command" running "$(state_of box)"
-    hutch rm -f box
+    same "exit status where its command is not there" 127 "$status"
+    says "which command" "'/not/there'"
+    same "sandboxes" "" "$(hutch ls -q)"
 }
