@@ -14,14 +14,6 @@ int hutch_check_egress(char *text, struct hutch_error *err)
     return egress_rule_parse(text, &rule, err);
 }
 
-/* Has every name of the second rule the ports of the first, too? */
-static bool is_within(const struct egress_rule *rule, const struct egress_rule *inner)
-{
-    if (rule->is_wildcard == inner->is_wildcard && !strcmp(rule->name, inner->name))
-        return true;
-    return rule->is_wildcard && egress_rule_names(rule, inner->name);
-}
-
 /* Up to one more than the limit. */
 static size_t add_ports(const struct egress_rule *rule, uint16_t *ports, size_t count)
 {
@@ -41,7 +33,7 @@ static size_t count_ports(const struct egress_rule *rules, size_t rule_count,
     uint16_t ports[EGRESS_MAX_PORTS_OF_NAME + 1];
     size_t count = 0;
     for (size_t i = 0; i < rule_count; i++)
-        if (is_within(&rules[i], inner))
+        if (egress_rule_covers(&rules[i], inner))
             count = add_ports(&rules[i], ports, count);
     return count;
 }

@@ -87,7 +87,7 @@ static bool take_port(const char **text, uint16_t *ret_port)
     return true;
 }
 
-static bool has_port(const struct egress_rule *rule, uint16_t port)
+bool egress_rule_has_port(const struct egress_rule *rule, uint16_t port)
 {
     for (size_t i = 0; i < rule->port_count; i++)
         if (rule->ports[i] == port)
@@ -105,7 +105,7 @@ static int parse_ports(const char *text, const char *ports, struct egress_rule *
                               "'%.300s' has a port that is not a number from 1 to 65535, write it "
                               "like 'example.com:443' or 'example.com:80,443'",
                               text);
-        if (!has_port(rule, port)) {
+        if (!egress_rule_has_port(rule, port)) {
             if (rule->port_count == EGRESS_MAX_PORTS)
                 return hutch_fail(err, HUTCH_E_INVALID, 0,
                                   "'%.300s' has more than %d ports, write a second rule for the "
@@ -151,7 +151,15 @@ bool egress_rule_names(const struct egress_rule *rule, const char *name)
            !strcmp(name + length - suffix, rule->name);
 }
 
+bool egress_rule_covers(const struct egress_rule *rule, const struct egress_rule *inner)
+{
+    if (!inner->is_wildcard)
+        return egress_rule_names(rule, inner->name);
+    return rule->is_wildcard &&
+           (!strcmp(rule->name, inner->name) || egress_rule_names(rule, inner->name));
+}
+
 bool egress_rule_allows(const struct egress_rule *rule, const char *name, uint16_t port)
 {
-    return egress_rule_names(rule, name) && has_port(rule, port);
+    return egress_rule_names(rule, name) && egress_rule_has_port(rule, port);
 }

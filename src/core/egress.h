@@ -32,6 +32,10 @@ struct egress_rule {
 int egress_rule_parse(const char *text, struct egress_rule *ret_rule, struct hutch_error *err);
 /* name is canonical. */
 bool egress_rule_names(const struct egress_rule *rule, const char *name);
+bool egress_rule_has_port(const struct egress_rule *rule, uint16_t port);
+/* Is every name of the second one of the first? A wildcard is covered by one for the same names or
+ * for more. */
+bool egress_rule_covers(const struct egress_rule *rule, const struct egress_rule *inner);
 bool egress_rule_allows(const struct egress_rule *rule, const char *name, uint16_t port);
 
 #endif

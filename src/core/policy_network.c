@@ -13,28 +13,12 @@
 /* "*.", a name, and a port with its comma for each. */
 #define RULE_BYTES (2 + EGRESS_NAME_BYTES + EGRESS_MAX_PORTS * 6)
 
-/* A wildcard is covered by a wildcard for the same names or for more. */
-static bool covers_names(const struct egress_rule *rule, const struct egress_rule *asked)
-{
-    if (!asked->is_wildcard)
-        return egress_rule_names(rule, asked->name);
-    return rule->is_wildcard &&
-           (!strcmp(rule->name, asked->name) || egress_rule_names(rule, asked->name));
-}
-
-static bool has_port(const struct egress_rule *rule, uint16_t port)
-{
-    for (size_t i = 0; i < rule->port_count; i++)
-        if (rule->ports[i] == port)
-            return true;
-    return false;
-}
-
 static void keep_ports(const struct egress_rule *rule, const struct egress_rule *asked,
                        struct egress_rule *kept)
 {
     for (size_t i = 0; i < asked->port_count; i++)
-        if (has_port(rule, asked->ports[i]) && !has_port(kept, asked->ports[i]))
+        if (egress_rule_has_port(rule, asked->ports[i]) &&
+            !egress_rule_has_port(kept, asked->ports[i]))
             kept->ports[kept->port_count++] = asked->ports[i];
 }
 
@@ -47,7 +31,7 @@ static int narrow(const struct policy_list *list, const struct egress_rule *aske
     for (size_t i = 0; i < list->count; i++) {
         if (egress_rule_parse(list->items[i].text, &rule, err) < 0)
             return -(int)err->code;
-        if (covers_names(&rule, asked))
+        if (egress_rule_covers(&rule, asked))
             keep_ports(&rule, asked, &kept);
     }
     *ret_kept = kept;
