@@ -131,14 +131,15 @@ wait_gone() { until_true 5 eval "! kill -0 $1 2>/dev/null || grep -qs '^State:.*
     after_kill9
     wait_gone "$gateway"
     hutch rm -f box || true
-    # by exec, so that the pid is that of hutch
-    (exec nsenter --target "$UPSTREAM_PID" --net --mount -- "$HUTCH" run "${BACKEND_FLAGS[@]}" --egress raw.hutch.test -- sh -c 'sleep 2
-        for i in 1 2 3 4 5 6 7 8; do curl -s -m 5 http://raw.hutch.test/ && break; sleep 0.3; done' >"$WORK/out" 3>&-) &
-    local run=$!
-    until_true 5 eval "[ -n \"\$(gateway_of $run)\" ]"
+    # by exec, so that the pid is that of hutch; a gateway that dies before the command has begun ends the run
+    (exec nsenter --target "$UPSTREAM_PID" --net --mount -- "$HUTCH" run "${BACKEND_FLAGS[@]}" --egress raw.hutch.test -- sh -c 'echo begun; sleep 2
+        for i in 1 2 3 4 5 6 7 8; do curl -s -m 5 http://raw.hutch.test/ && break; sleep 0.3; done' >"$WORK/out" 2>"$WORK/said" 3>&-) &
+    local run=$! status=0
+    until_true 20 grep -q begun "$WORK/out"
     kill -KILL "$(gateway_of $run)"
-    wait $run
-    same "after its gateway was killed" ok "$(cat "$WORK/out")"
+    wait $run || status=$?
+    same "its end, and what it said" "0 " "$status $(cat "$WORK/said")"
+    same "after its gateway was killed" "begun ok" "$(xargs <"$WORK/out")"
 }
 
 @test "a gateway is nobody: no capability, no privilege, no descriptor too many, not the sandbox's user" {

@@ -199,6 +199,7 @@ damage() { # FILE HOW
     empty) rm -rf "$file" && : >"$file" ;;
     truncated) truncate -s 7 "$file" ;;
     garbage) rm -rf "$file" && head -c 5000 /dev/urandom >"$file" ;;
+    "garbage of 16 bytes") rm -rf "$file" && echo -n "not hexadecimal." >"$file" ;; # as long as an id
     directory) rm -rf "$file" && mkdir "$file" && touch "$file/x" ;;
     symlink) rm -rf "$file" && ln -s /etc/passwd "$file" ;;
     dangling) rm -rf "$file" && ln -s /nowhere "$file" ;;
@@ -210,7 +211,7 @@ damage() { # FILE HOW
 @test "a damaged home of a stopped sandbox: every verb answers with a sentence, a sweep takes none of its files, rm -f removes it" {
     local file how verb layers
     for file in state spec lock socket log exec id; do
-        for how in missing empty truncated garbage directory symlink dangling fifo; do
+        for how in missing empty truncated garbage "garbage of 16 bytes" directory symlink dangling fifo; do
             create box
             hutch stop box
             layers=$(ls "$HUTCH_HOME/lib/pool" 2>/dev/null || true)

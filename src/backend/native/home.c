@@ -445,18 +445,23 @@ static void read_own(const struct home *home, const char *name, char *text, size
     text[length > 0 ? length : 0] = '\0';
 }
 
+static bool is_id(const char *text)
+{
+    return strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
+}
+
 bool home_read_id(const struct home *home, char ret_id[33])
 {
     struct home_record record;
     char text[1024];
     read_own(home, "id", text, sizeof(text));
-    if (strlen(text) != 16) {
+    if (!is_id(text)) {
         read_own(home, "state", text, sizeof(text));
         (void)parse_record(text, &record);
         memcpy(text, record.id, sizeof(record.id));
     }
     (void)snprintf(ret_id, 33, "%.32s", text);
-    return strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
+    return is_id(text);
 }
 
 int home_read(const struct home *home, struct home_record *ret_record, struct hutch_error *err)
