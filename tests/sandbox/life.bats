@@ -526,6 +526,26 @@ create_fails_as_run() { # EXIT-STATUS FLAG... -- COMMAND...
     done
 }
 
+@test "a start that fails leaves files in memory as they are: the next one has them" {
+    local ws
+    ws=$(user_dir ws)
+    create box --disk 64m --workspace "$ws"
+    inside box 'echo kept >/tmp/file'
+    hutch stop box
+    for _ in 1 2; do
+        mv "$ws" "$ws.away"
+        call start box
+        refused 125 "$ws"
+        is box stopped
+        same "its reason" failed "$(reason_of box)"
+        mv "$ws.away" "$ws"
+        hutch start box
+        same "the file" kept "$(hutch exec box -- cat /tmp/file)"
+        hutch stop box
+    done
+    hutch rm box
+}
+
 @test "more open files than the caller may have: create refuses as run does, and nothing is left" {
     local verb
     for verb in run create; do

@@ -327,8 +327,9 @@ static int ask_layer(struct warden *warden, struct client *client, struct wire_m
     return 0;
 }
 
-/* Of one that rests. The answer comes when it is ready, as to whoever made it. A start that fails
- * takes the files in memory along, so a disk too full for its state is found out before. */
+/* Of one that rests. The answer comes when it is ready, as to whoever made it. Once PID 1 has taken
+ * the files, a start that fails leaves them to 'hutch diff' only: so a disk too full for its state is
+ * found out before. */
 static int ask_start(struct warden *warden, struct client *client, struct wire_message *request,
                      struct hutch_error *err)
 {
@@ -340,6 +341,8 @@ static int ask_start(struct warden *warden, struct client *client, struct wire_m
         return -(int)err->code;
     warden->creator = HUTCH_TAKE_FD(client->socket);
     warden->is_resting = false;
+    warden->reason = NULL;
+    warden->failure = (struct hutch_error)HUTCH_ERROR_INIT;
     return 0;
 }
 

@@ -133,7 +133,9 @@ static int build(struct warden *warden, const struct wire_message *order, struct
     if (ledger_begin_life(warden, warden->creator, err) < 0)
         return -(int)err->code;
     memcpy(keeper->layer, warden->record.id, sizeof(keeper->layer));
-    keeper->memory_layer = HUTCH_TAKE_FD(warden->layer);
+    if (warden->layer >= 0 && /* its own stays until this start has succeeded */
+        (keeper->memory_layer = fcntl(warden->layer, F_DUPFD_CLOEXEC, 0)) < 0)
+        return hutch_fail_errno(err, errno, "take the files of the sandbox");
     keeper->lease = warden->lease;
     warden->lease.fd = HUTCH_NO_FD;
     keeper->keeps_layer = warden->record.on_disk;
@@ -168,6 +170,7 @@ static void tell_ready(struct warden *warden)
     (void)!wire_send(warden->creator, &answer, &ignored);
     hutch_buf_done(&answer.text);
     hutch_fd_close(&warden->creator);
+    hutch_fd_close(&warden->layer);
     if (is_being_made(warden)) {
         home_forget_former(&warden->home);
         warden->is_young = true;
@@ -547,10 +550,12 @@ int warden_main(void)
             status = build(warden, &order, &err);
         if (status == 0)
             serve(warden);
+        else
+            warden->failure = err;
         is_new &= warden->creator >= 0;
         warden->verb = "start"; /* the next time */
-    } while (status == 0 && warden_can_rest(warden) && warden_rest(warden));
-    warden->failure = status < 0 ? err : warden->failure;
+        status = 0;
+    } while (warden_can_rest(warden) && warden_rest(warden));
     warden_take_down(warden, is_new);
     wire_done(&order);
     audit_close(&warden->audit);

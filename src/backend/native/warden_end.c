@@ -105,20 +105,24 @@ static bool record_end(struct warden *warden, enum home_state state)
     return write_record(warden);
 }
 
-/* Files in memory are kept by keeping their mount, and the ids they have. */
+/* Files in memory are kept by keeping their mount, and the ids they have: after a stop, and after a
+ * start that has failed. */
 bool warden_can_rest(const struct warden *warden)
 {
-    return warden->is_stopping && !warden->is_removing && !warden->is_terminated &&
-           !warden->record.on_disk && warden->creator < 0 && warden->keeper->writable >= 0;
+    if (warden->is_removing || warden->is_terminated || warden->record.on_disk)
+        return false;
+    return warden->layer >= 0 ||
+           (warden->is_stopping && warden->creator < 0 && warden->keeper->writable >= 0);
 }
 
-/* Returns when it is to be started again (true) or to end. */
-bool warden_rest(struct warden *warden)
+/* Without a keeper; with the ids they have. */
+static void keep_files(struct warden *warden)
 {
     struct keeper *keeper = warden->keeper;
-    end_inside(warden);
-    ledger_end_life(warden);
-    warden->layer = HUTCH_TAKE_FD(keeper->writable);
+    if (keeper->writable >= 0) {
+        hutch_fd_close(&warden->layer);
+        warden->layer = HUTCH_TAKE_FD(keeper->writable);
+    }
     if (keeper->lease.fd >= 0 && cgroup_destroy(&keeper->cgroup) == 0) {
         struct hutch_error ignored = HUTCH_ERROR_INIT;
         warden->lease = keeper->lease;
@@ -127,9 +131,20 @@ bool warden_rest(struct warden *warden)
     }
     keeper_free(keeper);
     warden->keeper = NULL;
+}
+
+/* Returns when it is to be started again (true) or to end. */
+bool warden_rest(struct warden *warden)
+{
+    end_inside(warden);
+    ledger_end_life(warden);
+    if (warden->keeper)
+        keep_files(warden);
     bool is_on_record = record_end(warden, HOME_STOPPED);
     warden->is_resting = true;
-    warden->is_stopping = warden->is_ending = false;
+    warden->is_stopping = warden->is_ending = warden->awaits_command = false;
+    if (warden->creator >= 0)
+        tell_creator(warden);
     tell_waiting(warden);
     while (warden->is_resting && !warden->is_ending) {
         size_t count = 0;
