@@ -328,8 +328,8 @@ static int ask_layer(struct warden *warden, struct client *client, struct wire_m
 }
 
 /* Of one that rests. The answer comes when it is ready, as to whoever made it. Once PID 1 has taken
- * the files, a start that fails leaves them to 'hutch diff' only: so a disk too full for its state is
- * found out before. */
+ * the files, a start that fails leaves them to 'hutch diff' only: so a disk too full for its state
+ * is found out before. */
 static int ask_start(struct warden *warden, struct client *client, struct wire_message *request,
                      struct hutch_error *err)
 {
