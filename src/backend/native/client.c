@@ -355,10 +355,10 @@ static int serve(struct call *call, const struct pollfd *fds, struct hutch_error
             (void)call_take_output(call, &call->outputs[i], i, err);
     if (fds[W_MASTER].revents)
         (void)call_take_output(call, &call->master, 0, err);
+    if (fds[W_RESIZE].revents) /* what is typed after it finds the window as it is */
+        resize(call);
     if (fds[W_INPUT].revents || fds[W_ROOM].revents)
         feed_pump(&call->feed);
-    if (fds[W_RESIZE].revents)
-        resize(call);
     if (fds[W_SIGNAL].revents && forward_signal(call, err) < 0)
         return -(int)err->code;
     if (fds[W_CANCEL].revents) {

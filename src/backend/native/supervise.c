@@ -337,10 +337,10 @@ static int serve(struct keeper *keeper, const struct pollfd *fds, struct hutch_e
         if (fds[W_OUT + i].revents && stream_read(keeper, stream, err) < 0)
             return -(int)err->code;
     }
+    if (fds[W_RESIZE].revents) /* what is typed after it finds the window as it is */
+        resize_terminal(keeper);
     if (fds[W_IN].revents || fds[W_IN_TARGET].revents)
         feed_pump(&keeper->feed);
-    if (fds[W_RESIZE].revents)
-        resize_terminal(keeper);
     if (fds[W_CANCEL].revents)
         keeper_kill(keeper, HUTCH_REASON_CANCELLED);
     if (fds[W_GATEWAY].revents || fds[W_GATEWAY + 1].revents)
