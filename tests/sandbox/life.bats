@@ -445,6 +445,18 @@ no_layers() {
         rm -r "$WORK/results/sub"
         [ "$way" = "rm -f" ] || hutch rm -f box
     done
+    for way in "stop --grace 0s" kill "rm -f"; do
+        create box --artifacts "$(user_dir results)"
+        inside box 'echo made >/artifacts/made'
+        rmdir "$WORK/results"
+        touch "$WORK/results"
+        # shellcheck disable=SC2086
+        call $way box
+        refused 125 "sandbox 'box' has ended, but not all of its artifacts came out"
+        rm "$WORK/results"
+        [ "$way" = "rm -f" ] || hutch rm box
+        same "left of it" "" "$(hutch ls -q)"
+    done
     touch "$WORK/file"
     call create --name box --artifacts "$WORK/file"
     refused 125 "artifacts directory"

@@ -139,6 +139,7 @@ struct warden {
     char frozen[512];   /* v1: the freezer group, when there is one */
     const char *reason;
     struct hutch_error failure; /* why it could not be set up */
+    struct hutch_error lost_artifacts;
     struct pollfd *fds;
     size_t fd_capacity;
 };

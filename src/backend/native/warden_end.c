@@ -50,7 +50,10 @@ void warden_fail_command(struct warden *warden, const struct hutch_error *failur
 static void tell_waiting(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
-    wire_begin(&answer, "ok");
+    if (warden->lost_artifacts.code)
+        wire_fail(&answer, &warden->lost_artifacts);
+    else
+        wire_begin(&answer, "ok");
     for (struct client *client = warden->clients; client; client = client->next) {
         if (client->waits_for_end)
             client_answer(client, &answer);
@@ -59,17 +62,20 @@ static void tell_waiting(struct warden *warden)
     hutch_buf_done(&answer.text);
 }
 
-/* What was left in /artifacts comes out whenever the sandbox ends. */
+/* What was left in /artifacts comes out whenever the sandbox ends; what did not, whoever ended it
+ * is told. */
 static void bring_artifacts(struct warden *warden)
 {
-    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    struct hutch_error why = HUTCH_ERROR_INIT;
     const struct hutch_spec *spec = warden->spec;
     if (warden->keeper->artifacts < 0)
         return;
-    hutch_autofd int target = artifacts_open(spec, &ignored);
-    if (target >= 0)
-        (void)!artifacts_collect(warden->keeper->artifacts, target, hutch_spec_disk_bytes(spec),
-                                 spec->limits.inodes, &ignored);
+    hutch_autofd int target = artifacts_open(spec, &why);
+    if (target < 0 || artifacts_collect(warden->keeper->artifacts, target,
+                                        hutch_spec_disk_bytes(spec), spec->limits.inodes, &why) < 0)
+        (void)hutch_fail(&warden->lost_artifacts, HUTCH_E_SYSTEM, why.os_errno,
+                         "sandbox '%s' has ended, but not all of its artifacts came out: %.300s",
+                         warden->home.name, why.msg);
 }
 
 /* Every process first, then the groups. */
@@ -146,6 +152,7 @@ bool warden_rest(struct warden *warden)
     if (warden->creator >= 0)
         tell_creator(warden);
     tell_waiting(warden);
+    warden->lost_artifacts.code = HUTCH_OK;
     while (warden->is_resting && !warden->is_ending) {
         size_t count = 0;
         uint64_t next = warden_look_at_life(warden);
