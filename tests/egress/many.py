@@ -76,7 +76,7 @@ def compare():
 
 def is_unharmed(quiet, loud):
     """The flood has one processor of its own, as every sandbox may; what it takes beyond that is not ours to give."""
-    return loud[0] < 3 * quiet[0] + 10 and loud[1] < 4 * quiet[1] + 50
+    return loud[0] < 2 * quiet[0] + 2 and loud[1] < 3 * quiet[1] + 10
 
 
 def main():
