@@ -29,9 +29,9 @@ struct connection {
     bool is_lingering;  /* it was refused in words, which are still to be read */
     bool awaits_answer; /* to an upgrade */
     bool is_intercepted;
-    bool is_proven;    /* something went out */
-    bool is_line_long; /* the first one, of which not all is held any more */
-    size_t early;      /* bytes after what is cleared that have gone on nevertheless */
+    bool is_proven;     /* something went out */
+    uint64_t forgotten; /* bytes of a long first line that are not held any more */
+    size_t early;       /* bytes after what is cleared that have gone on nevertheless */
     struct http_filter http;
     struct timer deadline;
     struct turn turn;

@@ -182,7 +182,7 @@ static void examine_http(struct connection *connection)
 
 static void become_http(struct connection *connection)
 {
-    if (connection->is_line_long) {
+    if (connection->forgotten) {
         connection_refuse(connection, EGRESS_WHY_HOST, NULL);
         return;
     }
@@ -197,9 +197,10 @@ static void forget_early(struct connection *connection)
 {
     if (!is_full(&connection->out) || connection->early <= HTTP_LOOK_KEPT)
         return;
-    connection->out.hold->start += connection->early - HTTP_LOOK_KEPT;
+    size_t bytes = connection->early - HTTP_LOOK_KEPT;
+    connection->out.hold->start += bytes;
+    connection->forgotten += bytes;
     connection->early = HTTP_LOOK_KEPT;
-    connection->is_line_long = true;
     loop_turn(&connection->gateway->loop, &connection->turn); /* there is room to read again */
 }
 
@@ -253,9 +254,10 @@ static void examine_unknown(struct connection *connection)
         if (data.length > 1 || !out->has_ended)
             return;
     }
-    enum http_look look = connection->is_line_long ? http_look_on(data.at, data.length)
-                                                   : http_look_at(data.at, data.length, &leading);
-    bool is_undecided = look == HTTP_MAY_BE || (look == HTTP_HARDLY_IS && !is_web);
+    enum http_look look = connection->forgotten ? http_look_on(data.at, data.length)
+                                                : http_look_at(data.at, data.length, &leading);
+    bool is_undecided = (look == HTTP_MAY_BE || (look == HTTP_HARDLY_IS && !is_web)) &&
+                        connection->forgotten < HTTP_LONGEST_LINE;
     if (!is_web && leading && !connection->early) {
         out->cleared += leading; /* blanks alone say nothing to anybody */
         if (leading < data.length)

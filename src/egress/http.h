@@ -110,6 +110,10 @@ enum http_look {
  * lines before it are *ret_leading. What is like one stays so, whatever comes behind it. */
 enum http_look http_look_at(const char *data, size_t length, size_t *ret_leading);
 
+/* Servers give up a line after 8 KiB to 1 MiB, and none has memory for many of this length. What is
+ * behind it is looked at no more: a stream without lines is as fast as any other. */
+#define HTTP_LONGEST_LINE 67108864
+
 #define HTTP_LOOK_KEPT 5 /* as many as may be the beginning of a version, and one before them */
 
 /* The same for a first line that is too long to be kept: this is the rest of it, behind at least so

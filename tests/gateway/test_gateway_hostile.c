@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "egress/dns.h"
+#include "egress/http.h"
 #include "hello_bytes.h"
 #include "suite.h"
 #include "util/own.h"
@@ -229,6 +230,33 @@ static void what_is_no_request_passes_where_it_may(void **state)
     assert_int_equal(world->table->denied, 0);
 }
 
+/* A first line of so many bytes that say nothing, then a request: how many have arrived, or 0 when
+ * it was refused. */
+static uint64_t say_late(struct world *world, uint64_t bytes)
+{
+    static const char zeros[65536], request[] = " / HTTP/1.1\r\n" FOR_EVIL;
+    uint64_t count = 0;
+    hutch_autofd int fd = inside_connect(world, "web.example", PORT_SINK);
+    assert_true(fd >= 0);
+    for (uint64_t i = 0; i < bytes; i += sizeof(zeros))
+        assert_int_equal(send(fd, zeros, sizeof(zeros), MSG_NOSIGNAL), sizeof(zeros));
+    assert_int_equal(send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL), sizeof(request) - 1);
+    (void)shutdown(fd, SHUT_WR);
+    return read_some(fd, &count, sizeof(count)) == sizeof(count) ? count - (sizeof(request) - 1)
+                                                                 : 0;
+}
+
+static void a_line_is_looked_at_as_long_as_a_server_would_read_it(void **state)
+{
+    struct world *world = *state;
+    gateway_start_with(world, &usual);
+    assert_int_equal(say_late(world, 65536), 0);
+    assert_int_equal(say_late(world, HTTP_LONGEST_LINE / 2), 0);
+    assert_int_equal(world->table->denied, 2);
+    assert_int_equal(say_late(world, 2 * HTTP_LONGEST_LINE), 2 * HTTP_LONGEST_LINE);
+    assert_int_equal(world->table->denied, 2);
+}
+
 /* Nothing in it says what it is, and it is far longer than what is kept. */
 static void a_line_without_end_passes(void **state)
 {
@@ -388,6 +416,7 @@ int main(void)
         GATEWAY_TEST(requests_to_lenient_servers_are_refused),
         GATEWAY_TEST(what_is_no_request_passes_where_it_may),
         GATEWAY_TEST(a_line_without_end_passes),
+        GATEWAY_TEST(a_line_is_looked_at_as_long_as_a_server_would_read_it),
         GATEWAY_TEST(an_upgrade_is_opaque_only_after_the_server_agreed),
         GATEWAY_TEST(what_is_neither_is_refused_where_the_web_is),
         GATEWAY_TEST(tls_must_name_the_host),
