@@ -6,6 +6,7 @@ DIRECTORY has server.pem and server.key, static/ and git/; it gets questions.log
 a JSON object a line, and ready once all listen. It ends with its parent.
 """
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -53,7 +54,8 @@ async def stream():
 async def main(directory):
     """In the world these are other machines: what this one is busy with does not keep them waiting."""
     parent = os.getppid()
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    with contextlib.suppress(PermissionError):  # in a cpu group that has no time for it
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     questions, reached = Log(os.path.join(directory, "questions.log")), Log(os.path.join(directory, "reached.log"))
     await name_server.start(questions, places.NAMESERVER)
     await web_server.start(reached, directory, places.WEB)
