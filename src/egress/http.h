@@ -110,8 +110,8 @@ enum http_look {
  * lines before it are *ret_leading. What is like one stays so, whatever comes behind it. */
 enum http_look http_look_at(const char *data, size_t length, size_t *ret_leading);
 
-/* Servers give up a line after 8 KiB to 1 MiB, and this is longer. What is
- * behind it is looked at no more: a stream without lines is as fast as any other. */
+/* Servers give up a line after 8 KiB to 1 MiB, and this is longer. What is behind it is looked at
+ * no more: a stream without lines is as fast as any other. */
 #define HTTP_LONGEST_LINE 4194304
 
 #define HTTP_LOOK_KEPT 5 /* as many as may be the beginning of a version, and one before them */
