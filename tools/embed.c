@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed NAME IN OUT: writes the file IN as a C array. */
+/* embed NAME IN OUT: writes the file IN as a C array, apart from other constants: most runs use one
+ * of such files, all of them use what would lie between. */
 #include <stdio.h>
 
 int main(int argc, char **argv)
@@ -10,7 +11,7 @@ int main(int argc, char **argv)
     FILE *out = fopen(argv[3], "w");
     if (!in || !out)
         return 1;
-    fprintf(out, "static const unsigned char %s[] = {", argv[1]);
+    fprintf(out, "static const unsigned char %s[] __attribute__((section(\".images\"))) = {", argv[1]);
     unsigned count = 0;
     for (int byte; (byte = getc(in)) != EOF; count++)
         fprintf(out, "%s%d,", count % 24 ? "" : "\n", byte);

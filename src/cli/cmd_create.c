@@ -44,11 +44,10 @@ static void request_done(struct create_request *request)
 static int build(const struct cli_verb *verb, int argc, char **argv, struct create_request *request,
                  struct hutch_spec **ret_spec, bool *ret_help, struct hutch_error *err)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     int index = 1;
-    int failed = cli_options_init(&options, verb, err);
-    if (!failed)
-        failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
+    cli_options_init(&options, verb);
+    int failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
     if (failed || *ret_help)
         return failed;
     request->sources.named.no_build = request->dry_run;

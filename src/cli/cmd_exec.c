@@ -123,12 +123,13 @@ static int check_request(const struct exec_request *request, bool has_command,
 static int gather_env(const struct cli_verb *verb, int argc, char **argv, const char ***ret_env,
                       struct hutch_error *err)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     const char **env = calloc((size_t)argc + 1, sizeof(*env));
     size_t count = 0;
     if (!env)
         return cli_fail(err, HUTCH_E_NO_MEMORY, "out of memory");
-    int failed = cli_options_init(&options, verb, err);
+    int failed = 0;
+    cli_options_init(&options, verb);
     struct cli_cursor cursor = {.options = &options, .argc = argc, .argv = argv, .index = 1};
     while (!failed) {
         const struct cli_option *option = NULL;

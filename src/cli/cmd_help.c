@@ -24,12 +24,11 @@ static int fail_too_many(const char *word, struct hutch_error *err)
 static int parse(const struct cli_verb *verb, int argc, char **argv, struct help_request *request,
                  const char **ret_topic, struct hutch_error *err)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     bool help = false;
     int index = 1;
-    int failed = cli_options_init(&options, verb, err);
-    if (!failed)
-        failed = cli_options_parse(&options, argc, argv, &index, request, &help, err);
+    cli_options_init(&options, verb);
+    int failed = cli_options_parse(&options, argc, argv, &index, request, &help, err);
     if (failed || index == argc)
         return failed;
     *ret_topic = argv[index++];

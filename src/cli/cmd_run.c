@@ -78,11 +78,10 @@ static int check_request(const struct run_request *request, struct hutch_error *
 static int prepare(const struct cli_verb *verb, int argc, char **argv, struct run_request *request,
                    struct hutch_spec **ret_spec, bool *ret_help, struct hutch_error *err)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     int index = 1;
-    int failed = cli_options_init(&options, verb, err);
-    if (!failed)
-        failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
+    cli_options_init(&options, verb);
+    int failed = cli_options_parse(&options, argc, argv, &index, request, ret_help, err);
     if (failed || *ret_help)
         return failed;
     request->command = argv + index;

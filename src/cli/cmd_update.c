@@ -16,8 +16,9 @@ struct changes {
 static int gather(const struct cli_verb *verb, int argc, char **argv, struct changes *changes,
                   struct hutch_error *err)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
-    int failed = cli_options_init(&options, verb, err);
+    struct cli_options options;
+    int failed = 0;
+    cli_options_init(&options, verb);
     struct cli_cursor cursor = {.options = &options, .argc = argc, .argv = argv, .index = 1};
     while (!failed) {
         const struct cli_option *option = NULL;

@@ -191,11 +191,12 @@ typedef void (*verb_printer)(FILE *file, const struct cli_verb *verb,
 
 static int show_verb(const struct cli_verb *verb, verb_printer print)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     CLI_CLEANUP(cli_text_done) struct cli_text text = {0};
     struct hutch_error err = HUTCH_ERROR_INIT;
-    if (cli_options_init(&options, verb, &err) < 0 || cli_text_open(&text, &err) < 0)
+    if (cli_text_open(&text, &err) < 0)
         return cli_report(&err);
+    cli_options_init(&options, verb);
     print(text.file, verb, &options);
     return cli_text_send(&text, &err) < 0 ? cli_report(&err) : 0;
 }
@@ -212,9 +213,8 @@ static int show_scdoc_inner(const struct cli_verb *const *inner, size_t count)
     if (cli_text_open(&text, &err) < 0)
         return cli_report(&err);
     for (size_t i = 0; i < count; i++) {
-        CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
-        if (cli_options_init(&options, inner[i], &err) < 0)
-            return cli_report(&err);
+        struct cli_options options;
+        cli_options_init(&options, inner[i]);
         print_scdoc_inner(text.file, inner[i], &options);
     }
     return cli_text_send(&text, &err) < 0 ? cli_report(&err) : 0;

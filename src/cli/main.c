@@ -100,15 +100,10 @@ int cli_verb_find(const char *name, const struct cli_verb **ret_verb, struct hut
  * if it were standard output. */
 static int open_missing_stdio(struct hutch_error *err)
 {
-    for (;;) {
-        int fd = open("/dev/null", O_RDWR);
-        if (fd < 0)
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
             return cli_fail_errno(err, errno, "open '/dev/null'");
-        if (fd <= STDERR_FILENO)
-            continue;
-        (void)close(fd);
-        return 0;
-    }
+    return 0;
 }
 
 /* A umask may keep others out of what we make, but not us: the state directory and its locks are

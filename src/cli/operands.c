@@ -12,11 +12,10 @@
 int cli_operands(const struct cli_verb *verb, int argc, char **argv, void *target,
                  struct cli_count count, int *ret_index, bool *ret_help, struct hutch_error *err)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     int index = 1;
-    int failed = cli_options_init(&options, verb, err);
-    if (!failed)
-        failed = cli_options_parse(&options, argc, argv, &index, target, ret_help, err);
+    cli_options_init(&options, verb);
+    int failed = cli_options_parse(&options, argc, argv, &index, target, ret_help, err);
     if (failed || *ret_help)
         return failed;
     if (argc - index < count.least)
@@ -63,10 +62,11 @@ static int flags_first(const struct cli_options *options, int argc, char **argv,
 bool cli_begin(const struct cli_verb *verb, int argc, char **argv, void *target,
                struct cli_count count, int *ret_index, int *ret_status)
 {
-    CLI_CLEANUP(cli_options_done) struct cli_options options = {0};
+    struct cli_options options;
     struct hutch_error err = HUTCH_ERROR_INIT;
     bool help = false;
-    if (cli_options_init(&options, verb, &err) < 0 || flags_first(&options, argc, argv, &err) < 0 ||
+    cli_options_init(&options, verb);
+    if (flags_first(&options, argc, argv, &err) < 0 ||
         cli_operands(verb, argc, argv, target, count, ret_index, &help, &err) < 0)
         *ret_status = cli_report(&err);
     else if (help)

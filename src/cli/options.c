@@ -68,34 +68,33 @@ static struct cli_option option_of_field(const struct hutch_field *field, unsign
     };
 }
 
-int cli_options_init(struct cli_options *options, const struct cli_verb *verb,
-                     struct hutch_error *err)
+static void add(struct cli_options *options, const struct cli_option *option)
 {
-    size_t field_count = 0;
-    const struct hutch_field *fields = hutch_fields(&field_count);
-    struct cli_option *items = calloc(verb->option_count + field_count + 1, sizeof(*items));
-    size_t count = 0;
-    if (!items)
-        return cli_fail_errno(err, ENOMEM, "cannot read the flags");
-    for (size_t i = 0; i < field_count; i++)
-        if (fields[i].flag && fields[i].uses & verb->fields)
-            items[count++] = option_of_field(&fields[i], verb->fields);
-    for (size_t i = 0; i < verb->option_count; i++)
-        items[count++] = verb->options[i];
-    items[count++] = (struct cli_option){
+    if (options->count == CLI_OPTIONS_MAX)
+        abort(); /* the tables are part of the program */
+    options->items[options->count++] = *option;
+}
+
+void cli_options_init(struct cli_options *options, const struct cli_verb *verb)
+{
+    static const struct cli_option help = {
         .name = "help",
         .short_name = 'h',
         .kind = CLI_OPTION_HELP,
         .help = "Show this help.",
     };
-    *options = (struct cli_options){items, count, verb->name};
-    return 0;
-}
-
-void cli_options_done(struct cli_options *options)
-{
-    free(options->items);
-    *options = (struct cli_options){0};
+    size_t field_count = 0;
+    const struct hutch_field *fields = hutch_fields(&field_count);
+    options->verb = verb->name;
+    options->count = 0;
+    for (size_t i = 0; i < field_count; i++)
+        if (fields[i].flag && fields[i].uses & verb->fields) {
+            struct cli_option option = option_of_field(&fields[i], verb->fields);
+            add(options, &option);
+        }
+    for (size_t i = 0; i < verb->option_count; i++)
+        add(options, &verb->options[i]);
+    add(options, &help);
 }
 
 static const struct cli_option *find_long(const struct cli_options *options, const char *name,

@@ -41,16 +41,16 @@ struct cli_option {
     bool repeats;
 };
 
+#define CLI_OPTIONS_MAX 96
+
 /* The rows a verb understands: its own, the fields if it takes them, and --help. */
 struct cli_options {
-    struct cli_option *items;
+    struct cli_option items[CLI_OPTIONS_MAX];
     size_t count;
     const char *verb;
 };
 
-int cli_options_init(struct cli_options *options, const struct cli_verb *verb,
-                     struct hutch_error *err);
-void cli_options_done(struct cli_options *options);
+void cli_options_init(struct cli_options *options, const struct cli_verb *verb);
 
 /* A walk over argv that allocates nothing, so it can be made twice. */
 struct cli_cursor {

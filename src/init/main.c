@@ -93,15 +93,20 @@ static struct session *session_new(struct init *init)
     return session;
 }
 
-/* Signals from inside are only those with a handler or a disposition other than default: reset them
- * all, for the caller may have ignored some. By the kernel's own call: a C library keeps some to
- * itself, and another one's posix_spawn() ignores them. */
+/* Signals from inside are only those with a handler or a disposition other than default. The keeper
+ * has cloned a child that has none (CLONE_CLEAR_SIGHAND), but a container's runtime may ignore some.
+ * By the kernel's own call: a C library keeps some to itself, and another one's posix_spawn()
+ * ignores them. */
 static void reset_signals(void)
 {
     static const unsigned long by_default[4]; /* handler, flags, restorer, mask */
-    sigset_t all;
     for (int number = 1; number < 65; number++)
         syscall(SYS_rt_sigaction, number, by_default, NULL, sizeof(by_default[3]));
+}
+
+static void block_signals(void)
+{
+    sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
 }
@@ -158,6 +163,20 @@ static int take_plant(struct init *init)
     return 0;
 }
 
+/* As late as can be: by then it has been made. */
+static int open_network(struct network *network, struct failure *failure)
+{
+    bool is_new = network->is_begun;
+    failure->stage = INIT_STAGE_NAMESPACES;
+    if (network_enter(network) < 0)
+        return -1;
+    failure->stage = INIT_STAGE_NETWORK;
+    if (is_new && network->plant >= 0 && network_raise(network) < 0)
+        return -1;
+    failure->stage = INIT_STAGE_PLANT;
+    return plant_wait(network);
+}
+
 /* Who has handed its tree over starts nothing: it keeps the network that others live in, and plants
  * there for the gateway, which may be anybody's by then. */
 static int keep_network(struct init *init)
@@ -184,13 +203,13 @@ static int handle_setup(struct init *init)
     }
     if ((plan->has_egress && take_plant(init) < 0) || add_trees(init) < 0)
         return failure_send(&failure);
+    network_begin(&init->box.network, plan->at_once);
     if (sandbox_build(&init->box, plan) < 0)
         return failure_send(&init->box.failure);
     init->is_run = plan->is_run;
     if (init->is_run)
         return 0;
-    failure.stage = INIT_STAGE_PLANT;
-    if (plant_wait(&init->box.network) < 0)
+    if (open_network(&init->box.network, &failure) < 0)
         return failure_send(&failure);
     failure.stage = INIT_STAGE_CAPABILITIES;
     if (plan->hands_over && plan->has_egress && keep_network(init) < 0)
@@ -298,8 +317,7 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
     stdio->group_count = spawn->group_count;
     if (spawn->program)
         stdio->program = init->received.fds[count - 1];
-    failure->stage = INIT_STAGE_PLANT;
-    if (plant_wait(&init->box.network) < 0)
+    if (open_network(&init->box.network, failure) < 0)
         return -1;
     failure->stage = INIT_STAGE_CAPABILITIES;
     if (!init->is_confined && keep_few_capabilities(init, spawn->one_shot) < 0)
@@ -520,10 +538,7 @@ static int become_ordinary(void)
  * cgroups. */
 static int prepare(void)
 {
-    return unshare(CLONE_NEWNET) < 0 || empty_bounding_set() < 0 || become_ordinary() < 0 ||
-                   setsid() < 0
-               ? -1
-               : 0;
+    return empty_bounding_set() < 0 || become_ordinary() < 0 || setsid() < 0 ? -1 : 0;
 }
 
 /* Nothing the caller had open stays open here; one of its standard descriptors may be a directory
@@ -544,7 +559,8 @@ static int serve(struct init *init, int children)
     for (;;) {
         struct pollfd watched[3] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
                                     {.fd = children, .events = POLLIN},
-                                    {.fd = network->plant, .events = POLLIN}};
+                                    {.fd = network_is_entered(network) ? network->plant : -1,
+                                     .events = POLLIN}};
         if (poll(watched, 3, init->has_doomed ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
             return 1;
         bool has_ended = watched[1].revents & POLLIN;
@@ -576,9 +592,11 @@ int main(int argc, char **argv)
     init.box.kept = init.box.artifacts = init.box.whole = init.box.parent.fd = -1;
     init.outputs[0] = init.outputs[1] = init.box.network.plant = -1;
     prctl(PR_SET_NAME, "hutch-init");
-    reset_signals();
-    umask(0); /* the plan's modes are meant as they are */
     init.is_guest = argc > 1 && !strcmp(argv[1], INIT_GUEST_WORD);
+    if (init.is_guest)
+        reset_signals();
+    block_signals();
+    umask(0); /* the plan's modes are meant as they are */
     int children = -1;
     if (begin(&init) < 0 || (children = watch_children()) < 0 ||
         (!init.is_guest && prepare() < 0)) {

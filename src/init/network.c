@@ -12,23 +12,115 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "init/on_stack.h"
 #include "init/plant.h"
 
 #define LOOPBACK_INDEX 1 /* in every network namespace */
 
-int network_raise_loopback(void)
+/* ---- the namespace --------------------------------------------------------------------------- */
+
+/* It takes the kernel about as long to make one as it takes PID 1 to build the file tree. So that
+ * is done meanwhile, by a thread: a network namespace is a task's and not a process's. */
+
+#define MAKER_STACK_BYTES 8192
+#define MAKER_NUMBER 999 /* not the next one, which is the first command's */
+
+/* With loopback up. Its descriptor is asked of a socket: once the root has changed, no name of /proc
+ * leads there. */
+static void make_namespace(struct network *network)
 {
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
+    long failed = raw_syscall(SYS_unshare, CLONE_NEWNET, 0, 0, 0, 0);
+    long fd = failed ? failed
+                     : raw_syscall(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0, 0);
+    if (fd < 0) {
+        network->namespace = fd;
+        return;
+    }
+    failed = raw_syscall(SYS_ioctl, fd, SIOCSIFFLAGS, (long)&request, 0, 0);
+    network->namespace = failed ? failed : raw_syscall(SYS_ioctl, fd, SIOCGSKNS, 0, 0, 0);
+    raw_syscall(SYS_close, fd, 0, 0, 0, 0);
+}
+
+static void maker_main(void *network)
+{
+    make_namespace(network);
+    for (;;)
+        raw_syscall(SYS_exit, 0, 0, 0, 0, 0);
+}
+
+/* Left to the scheduler of a virtual machine, both threads would share one processor: it takes one
+ * that its host has put to sleep for one that is busy. */
+static void keep_away(long thread)
+{
+    cpu_set_t others;
+    int here = sched_getcpu();
+    if (here < 0 || sched_getaffinity(0, sizeof(others), &others) < 0)
+        return;
+    CPU_CLR((size_t)here, &others);
+    (void)sched_setaffinity((pid_t)thread, sizeof(others), &others); /* refused when none is left */
+}
+
+void network_begin(struct network *network, bool at_once)
+{
+    static _Alignas(16) char stack[MAKER_STACK_BYTES];
+    const pid_t number = MAKER_NUMBER;
+    struct clone_args args = {
+        .flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                 CLONE_CHILD_CLEARTID,
+        .child_tid = (uintptr_t)&network->maker_busy,
+        .stack = (uintptr_t)stack,
+        .stack_size = sizeof(stack),
+        .set_tid = (uintptr_t)&number,
+        .set_tid_size = 1,
+    };
+    network->is_begun = true;
+    if (!at_once)
+        return;
+    network->maker_busy = 1;
+    network->maker = clone_on_stack(&args, maker_main, network);
+    if (network->maker > 0)
+        keep_away(network->maker);
+    else
+        network->maker = 0;
+}
+
+bool network_is_entered(const struct network *network)
+{
+    return !network->is_begun;
+}
+
+/* It counts as a process of the sandbox until the kernel knows its number no more. */
+static void await_maker(struct network *network)
+{
+    await_cleared(&network->maker_busy);
+    while (syscall(SYS_tgkill, getpid(), network->maker, 0) == 0)
+        sched_yield();
+}
+
+int network_enter(struct network *network)
+{
+    if (!network->is_begun)
+        return 0;
+    network->is_begun = false;
+    if (network->maker)
+        await_maker(network);
+    else
+        make_namespace(network);
+    if (network->namespace < 0) {
+        errno = (int)-network->namespace;
         return -1;
-    int status = ioctl(fd, SIOCSIFFLAGS, &request);
-    close(fd);
+    }
+    int status = setns((int)network->namespace, CLONE_NEWNET);
+    close((int)network->namespace);
     return status;
 }
 

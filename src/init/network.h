@@ -6,16 +6,24 @@
 
 #include "init/plant.h"
 
-/* Of a sandbox with egress. */
 struct network {
+    bool is_begun;        /* and not entered yet */
+    long maker;           /* the thread that makes it; 0: none does */
+    unsigned maker_busy;
+    long namespace;       /* as a descriptor; negative: minus why it could not be made */
     int plant;            /* to the gateway; negative: without egress */
     int taps[PLANT_TAPS]; /* of IPv4 TCP and UDP, of IPv6 TCP and UDP; negative: there is none */
     bool is_planted;      /* all that the first command needs is there */
 };
 
 /* network.c */
-int network_raise_loopback(void);
-/* The same and all that egress takes, as long as there are capabilities for it. */
+/* A namespace is to be made; at_once: beside whatever else is done. */
+void network_begin(struct network *network, bool at_once);
+/* Before that nothing may be opened for the sandbox: it would be the host's network. */
+bool network_is_entered(const struct network *network);
+/* Waits for it and enters it. Nothing is done where none was begun, or a second time. */
+int network_enter(struct network *network);
+/* In it, all that egress takes, as long as there are capabilities for it. */
 int network_raise(struct network *network);
 
 /* plant.c: answers a request of the gateway's, if there is one; -1 when there will be none. */

@@ -72,7 +72,6 @@ enum init_stage {
     INIT_STAGE_READ_ONLY,
     INIT_STAGE_PIVOT,
     INIT_STAGE_HOSTNAME,
-    INIT_STAGE_LOOPBACK,
     INIT_STAGE_NETWORK,
     INIT_STAGE_PLANT,
     INIT_STAGE_CGROUP,
@@ -163,6 +162,7 @@ struct init_plan {
                              engine */
     uint32_t read_only;   /* the root and /dev, once everything is made */
     uint32_t is_run;      /* a command will follow at once: no READY */
+    uint32_t at_once;    /* there are processors to spare: do what can be done beside the rest */
     uint32_t has_egress; /* the message's last descriptor is the way to the gateway: init/plant.h */
 };
 

@@ -264,9 +264,5 @@ int sandbox_build(struct sandbox *box, const struct init_plan *plan)
     if (leave_old_root(box) < 0)
         return -1;
     const char *hostname = blob_at(plan, plan->hostname);
-    if (sethostname(hostname, strlen(hostname)) < 0)
-        return fail(box, INIT_STAGE_HOSTNAME);
-    if (plan->has_egress)
-        return network_raise(&box->network) < 0 ? fail(box, INIT_STAGE_NETWORK) : 0;
-    return network_raise_loopback() < 0 ? fail(box, INIT_STAGE_LOOPBACK) : 0;
+    return sethostname(hostname, strlen(hostname)) < 0 ? fail(box, INIT_STAGE_HOSTNAME) : 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child of a vfork shares its parent's stack: a call it makes would overwrite the return
- * addresses its parent still needs. So it makes none: system calls are inline, from clone3 to
- * execveat. */
+/* Children that borrow their parent's memory until they execute. One whose parent goes on meanwhile
+ * has a stack of its own (on_stack.h). The child of a vfork shares even that: a call it makes would
+ * overwrite the return addresses its parent still needs. So it makes none: system calls are inline,
+ * from clone3 to execveat. */
 #include "backend/native/clone.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,38 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "init/on_stack.h"
+
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
-
-#if defined(__x86_64__)
-INLINE long raw_syscall(long number, long a, long b, long c, long d, long e)
-{
-    long result;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-#elif defined(__aarch64__)
-INLINE long raw_syscall(long number, long a, long b, long c, long d, long e)
-{
-    register long x8 __asm__("x8") = number;
-    register long x0 __asm__("x0") = a;
-    register long x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c;
-    register long x3 __asm__("x3") = d;
-    register long x4 __asm__("x4") = e;
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
-    return x0;
-}
-#else
-#error "this architecture needs its system call instruction here"
 #endif
 
 #define CHILD_SOCKET_FD 3
@@ -54,80 +26,76 @@ INLINE long raw_syscall(long number, long a, long b, long c, long d, long e)
 /* What hutch-init needs to build a sandbox. The child's ids are not mapped yet, so exec would take
  * its capabilities away; as ambient ones they stay. They are worth nothing outside the child's own
  * user namespace. */
-static const unsigned char needed_capabilities[] = {
+static const unsigned char needed_capabilities[CLONE_CAPABILITIES] = {
     CAP_CHOWN,        CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,  CAP_FOWNER,    CAP_KILL,
     CAP_SETGID,       CAP_SETUID,       CAP_SETPCAP,          CAP_NET_ADMIN, CAP_SYS_ADMIN,
     CAP_SYS_RESOURCE, CAP_NET_RAW,      CAP_NET_BIND_SERVICE,
 };
 #define NETWORK_CAPABILITIES 2 /* the last of them are for egress alone */
 
-struct capability_sets {
-    size_t count;
-    struct __user_cap_header_struct header;
-    struct __user_cap_data_struct data[2];
-};
-
-static void fill_capabilities(struct capability_sets *sets, bool makes_network)
+static void fill_capabilities(struct clone_child *child, bool makes_network)
 {
-    *sets = (struct capability_sets){.count = sizeof(needed_capabilities) -
-                                              (makes_network ? 0 : NETWORK_CAPABILITIES),
-                                     .header = {.version = _LINUX_CAPABILITY_VERSION_3}};
-    for (size_t i = 0; i < sets->count; i++)
-        sets->data[0].permitted |= 1u << needed_capabilities[i];
-    sets->data[0].effective = sets->data[0].inheritable = sets->data[0].permitted;
+    uint32_t set = 0;
+    child->header = (struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3};
+    child->capability_count = CLONE_CAPABILITIES - (makes_network ? 0 : NETWORK_CAPABILITIES);
+    for (size_t i = 0; i < child->capability_count; i++)
+        set |= 1u << needed_capabilities[i];
+    child->capabilities[0] = (struct __user_cap_data_struct){set, set, set};
+    child->capabilities[1] = (struct __user_cap_data_struct){0};
 }
 
-/* Not inlined: the parent's frame, with everything it will need again, is complete before the child
- * exists. */
-static __attribute__((noinline)) long vfork_execute(struct clone_args *args,
-                                                    struct capability_sets *sets, int program_fd,
-                                                    int socket_fd, char *const *argv,
-                                                    char *const *envp)
+static __attribute__((noreturn)) void child_main(void *argument)
 {
-    long pid = raw_syscall(SYS_clone3, (long)args, sizeof(*args), 0, 0, 0);
-    if (pid == 0) {
-        raw_syscall(SYS_capset, (long)&sets->header, (long)sets->data, 0, 0, 0);
-        for (size_t i = 0; i < sets->count; i++)
-            raw_syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed_capabilities[i], 0,
-                        0);
-        if (raw_syscall(SYS_dup3, socket_fd, CHILD_SOCKET_FD, 0, 0, 0) >= 0)
-            raw_syscall(SYS_execveat, program_fd, (long)"", (long)argv, (long)envp, AT_EMPTY_PATH);
-        for (;;)
-            raw_syscall(SYS_exit_group, 1, 0, 0, 0, 0);
-    }
-    return pid;
+    const struct clone_child *child = argument;
+    static const char *const argv[] = {"hutch-init", NULL};
+    static const char *const envp[] = {NULL};
+    raw_syscall(SYS_capset, (long)&child->header, (long)child->capabilities, 0, 0, 0);
+    for (size_t i = 0; i < child->capability_count; i++)
+        raw_syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed_capabilities[i], 0, 0);
+    if (raw_syscall(SYS_dup3, child->socket, CHILD_SOCKET_FD, 0, 0, 0) >= 0)
+        raw_syscall(SYS_execveat, child->program, (long)"", (long)argv, (long)envp, AT_EMPTY_PATH);
+    for (;;)
+        raw_syscall(SYS_exit_group, 1, 0, 0, 0, 0);
 }
 
-pid_t clone_and_execute(uint64_t namespaces, bool makes_network, int into_cgroup, int program_fd,
-                        int socket_fd, int *ret_pidfd)
+pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool makes_network,
+                        int into_cgroup, int program_fd, int socket_fd, int *ret_pidfd)
 {
-    static char name[] = "hutch-init";
-    char *const argv[] = {name, NULL};
-    char *const envp[] = {NULL};
     int pidfd = -1;
-    struct capability_sets sets;
-    fill_capabilities(&sets, makes_network);
     struct clone_args args = {
-        .flags = namespaces | CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
+        .flags = namespaces | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID | CLONE_CLEAR_SIGHAND,
         .pidfd = (__u64)(uintptr_t)&pidfd,
+        .child_tid = (__u64)(uintptr_t)&child->busy,
         .exit_signal = SIGCHLD,
+        .stack = (__u64)(uintptr_t)child->stack,
+        .stack_size = sizeof(child->stack),
     };
     if (into_cgroup >= 0) {
         args.flags |= CLONE_INTO_CGROUP;
         args.cgroup = (__u64)into_cgroup;
     }
+    fill_capabilities(child, makes_network);
+    child->program = program_fd;
+    child->socket = socket_fd;
+    child->busy = 1;
     /* A handler that ran in the child would run on the parent's memory. */
     sigset_t all, before;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    long pid = vfork_execute(&args, &sets, program_fd, socket_fd, argv, envp);
+    long pid = clone_on_stack(&args, child_main, child);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (pid < 0) {
+        child->busy = 0;
         errno = (int)-pid;
         return -1;
     }
     *ret_pidfd = pidfd;
     return (pid_t)pid;
+}
+
+void clone_await(struct clone_child *child)
+{
+    await_cleared(&child->busy);
 }
 
 struct servant_limits {

@@ -2,17 +2,35 @@
 #ifndef HUTCH_NATIVE_CLONE_H
 #define HUTCH_NATIVE_CLONE_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#define CLONE_STACK_BYTES 4096
+#define CLONE_CAPABILITIES 13
+
+/* What a child that executes needs of this process's memory until it has. */
+struct clone_child {
+    _Alignas(16) char stack[CLONE_STACK_BYTES];
+    unsigned busy; /* a futex: the kernel clears it when the memory is no longer needed */
+    int program;
+    int socket;
+    size_t capability_count;
+    struct __user_cap_header_struct header;
+    struct __user_cap_data_struct capabilities[2];
+};
+
 /* Clones a child with these namespaces that does nothing but execute program_fd with socket_fd as
- * its descriptor 3 and an empty environment. The child borrows this process's memory until then
- * (vfork), so it is as cheap and as safe in a large threaded program as in a small one. into_cgroup
- * is a v2 group's directory or negative. makes_network: it gets the capabilities for that too.
- * Returns the pid, or -1 with errno. */
-pid_t clone_and_execute(uint64_t namespaces, bool makes_network, int into_cgroup, int program_fd,
-                        int socket_fd, int *ret_pidfd);
+ * its descriptor 3 and an empty environment. It borrows this process's memory until then, so it is
+ * as cheap and as safe in a large threaded program as in a small one; unlike a vfork's, this
+ * process goes on meanwhile. into_cgroup is a v2 group's directory or negative. makes_network: it
+ * gets the capabilities for that too. Returns the pid, or -1 with errno. */
+pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool makes_network,
+                        int into_cgroup, int program_fd, int socket_fd, int *ret_pidfd);
+/* Until it has executed, or has ended: then its memory may go. */
+void clone_await(struct clone_child *child);
 
 #define CLONE_FIRST_FD 3
 #define CLONE_FDS 3

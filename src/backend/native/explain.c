@@ -9,7 +9,7 @@
 
 static const char *const stage_texts[INIT_STAGE_COUNT] = {
     [INIT_STAGE_PROTOCOL] = "read the plan",
-    [INIT_STAGE_NAMESPACES] = "make the network namespace",
+    [INIT_STAGE_NAMESPACES] = "make the network namespace and its loopback",
     [INIT_STAGE_IDENTITY] = "take the sandbox's ids",
     [INIT_STAGE_GRAB] = "clone a host directory",
     [INIT_STAGE_WRITABLE] = "make the writable layer",
@@ -17,7 +17,6 @@ static const char *const stage_texts[INIT_STAGE_COUNT] = {
     [INIT_STAGE_READ_ONLY] = "make the root read-only",
     [INIT_STAGE_PIVOT] = "change to the new root",
     [INIT_STAGE_HOSTNAME] = "set the host name",
-    [INIT_STAGE_LOOPBACK] = "raise the loopback interface",
     [INIT_STAGE_NETWORK] = "make the networks of its own that egress takes",
     [INIT_STAGE_PLANT] = "give the gateway its sockets",
     [INIT_STAGE_CGROUP] = "enter the cgroups",

@@ -11,10 +11,12 @@
 #include "backend/container/engine.h"
 #include "backend/native/capture.h"
 #include "backend/native/cgroup.h"
+#include "backend/native/clone.h"
 #include "backend/native/gateway.h"
 #include "backend/native/identity.h"
 #include "backend/native/plan.h"
 #include "backend/native/pool.h"
+#include "backend/native/processors.h"
 #include "backend/native/sink.h"
 #include "backend/native/state.h"
 #include "core/result.h"
@@ -82,6 +84,8 @@ struct keeper {
     bool has_rlimits;
     int core_pattern; /* the kernel's, read for each command: it may change */
 
+    struct processors processors;
+    struct clone_child child; /* PID 1 until it has executed */
     pid_t pid; /* of PID 1, as seen from here; 0 when there is none */
     int pidfd;
     int socket;

@@ -25,8 +25,8 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-/* The network namespace is made by PID 1 itself, at once: it is the dearest, and the keeper need
- * not wait for it. The cgroup namespace has to come after the groups. */
+/* The network namespace is made by PID 1 itself, beside the file tree: it is the dearest, and
+ * nobody need wait for it. The cgroup namespace has to come after the groups. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* Where nothing limits the processor time of a sandbox, a bomb in it must at least not keep hutch
@@ -217,6 +217,7 @@ static int send_plan(struct keeper *keeper, struct hutch_error *err)
             return -(int)err->code;
     }
     keeper->plan.header.become_root = keeper->identity.map != IDENTITY_SINGLE;
+    keeper->plan.header.at_once = keeper->processors.have_room;
     keeper->plan.header.has_egress = keeper->gateway.is_wanted;
     keeper->plan.header.is_run = keeper->options && !keeper->plan.header.hands_over;
     if (plan_finish(&keeper->plan, keeper->privileged, err) < 0)
@@ -224,7 +225,7 @@ static int send_plan(struct keeper *keeper, struct hutch_error *err)
     return send_trees(keeper, err);
 }
 
-/* v1 groups: made while PID 1 makes its network namespace and builds the tree. */
+/* v1 groups: made while PID 1 builds the tree. */
 static int send_join(struct keeper *keeper, struct hutch_error *err)
 {
     struct init_message message = {.type = INIT_JOIN};
@@ -407,16 +408,17 @@ static int start_init(struct keeper *keeper, int into_cgroup, struct hutch_error
     (void)close(ends[1]);
     if (theirs < 0)
         return hutch_fail_errno(err, errno, "duplicate a descriptor");
-    pid_t pid = clone_and_execute(NAMESPACES, keeper->gateway.is_wanted, into_cgroup, program,
-                                  theirs, &keeper->pidfd);
+    pid_t pid = clone_and_execute(&keeper->child, NAMESPACES, keeper->gateway.is_wanted,
+                                  into_cgroup, program, theirs, &keeper->pidfd);
     if (pid < 0)
         return fail_clone(errno, err);
     keeper->pid = pid;
+    processors_look(&keeper->processors);
+    processors_move(&keeper->processors, pid);
     return 0;
 }
 
-/* As early as can be: executing PID 1 and making its network namespace takes longer than anything
- * the keeper has to prepare meanwhile. On a v2 hierarchy the child is born in its group. */
+/* As early as can be: what follows is done while PID 1 is executed. On a v2 hierarchy the child is born in its group. */
 int keeper_start(struct keeper *keeper, struct hutch_error *err)
 {
     if (cgroup_create(&keeper->cgroup, 2, &keeper->spec->limits, err) < 0)
@@ -426,8 +428,10 @@ int keeper_start(struct keeper *keeper, struct hutch_error *err)
 
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err)
 {
-    if (source_open_all(&keeper->plan, keeper->privileged, err) < 0 ||
-        identity_write_maps(&keeper->identity, keeper->pid, err) < 0 ||
+    if (source_open_all(&keeper->plan, keeper->privileged, err) < 0)
+        return -(int)err->code;
+    clone_await(&keeper->child); /* with ids that are mapped, exec would give it more than it needs */
+    if (identity_write_maps(&keeper->identity, keeper->pid, err) < 0 ||
         send_plan(keeper, err) < 0 || send_join(keeper, err) < 0)
         return -(int)err->code;
     return keeper->options ? keeper_send_command(keeper, err) : 0;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/native/processors.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/fs.h"
+
+/* Threads of the host that run or wait to: behind the three averages, before the slash. */
+static long count_running(void)
+{
+    char text[128];
+    ssize_t got = hutch_read_at(AT_FDCWD, "/proc/loadavg", text, sizeof(text));
+    const char *slash = got > 0 ? strchr(text, '/') : NULL;
+    while (slash && slash > text && slash[-1] != ' ')
+        slash--;
+    return slash ? strtol(slash, NULL, 10) : 0;
+}
+
+void processors_look(struct processors *ret_processors)
+{
+    *ret_processors = (struct processors){.have_room = false};
+    if (sched_getaffinity(0, sizeof(ret_processors->set), &ret_processors->set) < 0)
+        return;
+    int count = CPU_COUNT(&ret_processors->set);
+    ret_processors->have_room = count > 1 && count_running() <= count + 1;
+}
+
+/* The scheduler of a virtual machine takes a processor that its host has put to sleep for one that
+ * is busy, and would leave both here. Once moved, a thread stays where it is. */
+void processors_move(const struct processors *processors, pid_t pid)
+{
+    cpu_set_t others = processors->set;
+    int here = sched_getcpu();
+    if (here < 0 || !processors->have_room)
+        return;
+    CPU_CLR((size_t)here, &others);
+    if (sched_setaffinity(pid, sizeof(others), &others) == 0)
+        (void)sched_setaffinity(pid, sizeof(processors->set), &processors->set);
+}
