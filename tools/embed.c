@@ -11,7 +11,8 @@ int main(int argc, char **argv)
     FILE *out = fopen(argv[3], "w");
     if (!in || !out)
         return 1;
-    fprintf(out, "static const unsigned char %s[] __attribute__((section(\".images\"))) = {", argv[1]);
+    fprintf(out, "static const unsigned char %s[] __attribute__((section(\".images\"))) = {",
+            argv[1]);
     unsigned count = 0;
     for (int byte; (byte = getc(in)) != EOF; count++)
         fprintf(out, "%s%d,", count % 24 ? "" : "\n", byte);

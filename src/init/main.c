@@ -93,20 +93,15 @@ static struct session *session_new(struct init *init)
     return session;
 }
 
-/* Signals from inside are only those with a handler or a disposition other than default. The keeper
- * has cloned a child that has none (CLONE_CLEAR_SIGHAND), but a container's runtime may ignore some.
- * By the kernel's own call: a C library keeps some to itself, and another one's posix_spawn()
- * ignores them. */
+/* Signals from inside are only those with a handler or a disposition other than default: reset them
+ * all, for the caller may have ignored some. By the kernel's own call: a C library keeps some to
+ * itself, and another one's posix_spawn() ignores them. */
 static void reset_signals(void)
 {
     static const unsigned long by_default[4]; /* handler, flags, restorer, mask */
+    sigset_t all;
     for (int number = 1; number < 65; number++)
         syscall(SYS_rt_sigaction, number, by_default, NULL, sizeof(by_default[3]));
-}
-
-static void block_signals(void)
-{
-    sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
 }
@@ -557,10 +552,10 @@ static int serve(struct init *init, int children)
 {
     struct network *network = &init->box.network;
     for (;;) {
+        int plant = network_is_entered(network) ? network->plant : -1;
         struct pollfd watched[3] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
                                     {.fd = children, .events = POLLIN},
-                                    {.fd = network_is_entered(network) ? network->plant : -1,
-                                     .events = POLLIN}};
+                                    {.fd = plant, .events = POLLIN}};
         if (poll(watched, 3, init->has_doomed ? LOST_PAUSE_MS : -1) < 0 && errno != EINTR)
             return 1;
         bool has_ended = watched[1].revents & POLLIN;
@@ -592,11 +587,9 @@ int main(int argc, char **argv)
     init.box.kept = init.box.artifacts = init.box.whole = init.box.parent.fd = -1;
     init.outputs[0] = init.outputs[1] = init.box.network.plant = -1;
     prctl(PR_SET_NAME, "hutch-init");
-    init.is_guest = argc > 1 && !strcmp(argv[1], INIT_GUEST_WORD);
-    if (init.is_guest)
-        reset_signals();
-    block_signals();
+    reset_signals();
     umask(0); /* the plan's modes are meant as they are */
+    init.is_guest = argc > 1 && !strcmp(argv[1], INIT_GUEST_WORD);
     int children = -1;
     if (begin(&init) < 0 || (children = watch_children()) < 0 ||
         (!init.is_guest && prepare() < 0)) {

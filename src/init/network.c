@@ -33,14 +33,14 @@
 #define MAKER_STACK_BYTES 8192
 #define MAKER_NUMBER 999 /* not the next one, which is the first command's */
 
-/* With loopback up. Its descriptor is asked of a socket: once the root has changed, no name of /proc
- * leads there. */
+/* With loopback up. Its descriptor is asked of a socket: once the root has changed, no name of
+ * /proc leads there. */
 static void make_namespace(struct network *network)
 {
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
     long failed = raw_syscall(SYS_unshare, CLONE_NEWNET, 0, 0, 0, 0);
-    long fd = failed ? failed
-                     : raw_syscall(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0, 0);
+    long fd =
+        failed ? failed : raw_syscall(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0, 0);
     if (fd < 0) {
         network->namespace = fd;
         return;

@@ -7,8 +7,8 @@
 #include "init/plant.h"
 
 struct network {
-    bool is_begun;        /* and not entered yet */
-    long maker;           /* the thread that makes it; 0: none does */
+    bool is_begun; /* and not entered yet */
+    long maker;    /* the thread that makes it; 0: none does */
     unsigned maker_busy;
     long namespace;       /* as a descriptor; negative: minus why it could not be made */
     int plant;            /* to the gateway; negative: without egress */

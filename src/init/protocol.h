@@ -162,7 +162,7 @@ struct init_plan {
                              engine */
     uint32_t read_only;   /* the root and /dev, once everything is made */
     uint32_t is_run;      /* a command will follow at once: no READY */
-    uint32_t at_once;    /* there are processors to spare: do what can be done beside the rest */
+    uint32_t at_once;     /* there are processors to spare: do what can be done beside the rest */
     uint32_t has_egress; /* the message's last descriptor is the way to the gateway: init/plant.h */
 };
 

@@ -107,6 +107,24 @@ PY
         sed -E "s/^limit nproc: soft $(ulimit -Hu) hard $(ulimit -Hu)\$/limit nproc: the caller's/; s/ \$//" | core_facts | diff -u "$WORK/core" -
 }
 
+# Where processors are free a thread makes the network and PID 1 is moved (docs/adr/0017): neither may be seen from inside.
+@test "the posture is the same where all processors are busy, and where there is one" {
+    local busy=() one
+    one=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+    posture >"$WORK/free"
+    for _ in $(seq $((3 * $(nproc) + 3))); do
+        timeout 60 sh -c 'while :; do :; done' 3>&- &
+        busy+=($!)
+    done
+    posture >"$WORK/busy"
+    kill "${busy[@]}"
+    wait "${busy[@]}" || true
+    diff -u "$WORK/free" "$WORK/busy"
+    taskset -cp "$one" "$BASHPID" >/dev/null
+    posture >"$WORK/alone"
+    diff -u "$WORK/free" "$WORK/alone"
+}
+
 @test "the caller's nice value and policy give the command no more than its share" {
     posture_copy
     # nice comes along, downwards only, and without a group for processor time there is nothing lower; a real-time

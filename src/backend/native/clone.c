@@ -63,7 +63,7 @@ pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool mak
 {
     int pidfd = -1;
     struct clone_args args = {
-        .flags = namespaces | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID | CLONE_CLEAR_SIGHAND,
+        .flags = namespaces | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID,
         .pidfd = (__u64)(uintptr_t)&pidfd,
         .child_tid = (__u64)(uintptr_t)&child->busy,
         .exit_signal = SIGCHLD,

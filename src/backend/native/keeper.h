@@ -86,7 +86,7 @@ struct keeper {
 
     struct processors processors;
     struct clone_child child; /* PID 1 until it has executed */
-    pid_t pid; /* of PID 1, as seen from here; 0 when there is none */
+    pid_t pid;                /* of PID 1, as seen from here; 0 when there is none */
     int pidfd;
     int socket;
     int writable;         /* the writable layer, for looking at its fill */

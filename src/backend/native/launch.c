@@ -418,7 +418,8 @@ static int start_init(struct keeper *keeper, int into_cgroup, struct hutch_error
     return 0;
 }
 
-/* As early as can be: what follows is done while PID 1 is executed. On a v2 hierarchy the child is born in its group. */
+/* As early as can be: what follows is done while PID 1 is executed. On a v2 hierarchy the child is
+ * born in its group. */
 int keeper_start(struct keeper *keeper, struct hutch_error *err)
 {
     if (cgroup_create(&keeper->cgroup, 2, &keeper->spec->limits, err) < 0)
@@ -430,7 +431,7 @@ int keeper_instruct(struct keeper *keeper, struct hutch_error *err)
 {
     if (source_open_all(&keeper->plan, keeper->privileged, err) < 0)
         return -(int)err->code;
-    clone_await(&keeper->child); /* with ids that are mapped, exec would give it more than it needs */
+    clone_await(&keeper->child); /* with mapped ids, exec would give it more than it needs */
     if (identity_write_maps(&keeper->identity, keeper->pid, err) < 0 ||
         send_plan(keeper, err) < 0 || send_join(keeper, err) < 0)
         return -(int)err->code;
