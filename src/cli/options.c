@@ -68,7 +68,7 @@ static struct cli_option option_of_field(const struct hutch_field *field, unsign
     };
 }
 
-static void add(struct cli_options *options, const struct cli_option *option)
+static void add_option(struct cli_options *options, const struct cli_option *option)
 {
     if (options->count == CLI_OPTIONS_MAX)
         abort(); /* the tables are part of the program */
@@ -90,11 +90,11 @@ void cli_options_init(struct cli_options *options, const struct cli_verb *verb)
     for (size_t i = 0; i < field_count; i++)
         if (fields[i].flag && fields[i].uses & verb->fields) {
             struct cli_option option = option_of_field(&fields[i], verb->fields);
-            add(options, &option);
+            add_option(options, &option);
         }
     for (size_t i = 0; i < verb->option_count; i++)
-        add(options, &verb->options[i]);
-    add(options, &help);
+        add_option(options, &verb->options[i]);
+    add_option(options, &help);
 }
 
 static const struct cli_option *find_long(const struct cli_options *options, const char *name,

@@ -41,7 +41,7 @@ struct cli_option {
     bool repeats;
 };
 
-#define CLI_OPTIONS_MAX 96
+#define CLI_OPTIONS_MAX 96 /* more than any verb has: making the man pages goes through all */
 
 /* The rows a verb understands: its own, the fields if it takes them, and --help. */
 struct cli_options {

@@ -5,8 +5,8 @@
  * thing: execute this program, from a sealed memory file. So nothing of the keeper's memory,
  * arguments, environment or binary exists inside, and the keeper may be a threaded program. The
  * keeper writes the id maps, then sends the plan; from it this program builds the file tree
- * (setup.c, step.c), joins the cgroups, starts the command (spawn.c) and from then on only reaps
- * and reports.
+ * (setup.c, step.c), while a thread makes the network namespace (network.c), joins the cgroups,
+ * starts the command (spawn.c) and from then on only reaps and reports.
  *
  * It cannot be used against the keeper: it is not dumpable, so nothing inside can trace or read it;
  * the kernel drops signals that a PID 1 has no handler for, so nothing inside can stop or kill it;
@@ -158,10 +158,10 @@ static int take_plant(struct init *init)
     return 0;
 }
 
-/* As late as can be: by then it has been made. */
+/* As late as can be: a thread that makes it has had the time of the whole set-up. */
 static int open_network(struct network *network, struct failure *failure)
 {
-    bool is_new = network->is_begun;
+    bool is_new = network->is_pending;
     failure->stage = INIT_STAGE_NAMESPACES;
     if (network_enter(network) < 0)
         return -1;
@@ -529,8 +529,7 @@ static int become_ordinary(void)
     return (int)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }
 
-/* What takes long and needs no word from the keeper: done while it writes the id maps and makes
- * cgroups. */
+/* What needs no word from the keeper: done while that writes the id maps. */
 static int prepare(void)
 {
     return empty_bounding_set() < 0 || become_ordinary() < 0 || setsid() < 0 ? -1 : 0;
@@ -552,7 +551,7 @@ static int serve(struct init *init, int children)
 {
     struct network *network = &init->box.network;
     for (;;) {
-        int plant = network_is_entered(network) ? network->plant : -1;
+        int plant = network->is_pending ? -1 : network->plant;
         struct pollfd watched[3] = {{.fd = INIT_SOCKET_FD, .events = POLLIN},
                                     {.fd = children, .events = POLLIN},
                                     {.fd = plant, .events = POLLIN}};
@@ -593,7 +592,7 @@ int main(int argc, char **argv)
     int children = -1;
     if (begin(&init) < 0 || (children = watch_children()) < 0 ||
         (!init.is_guest && prepare() < 0)) {
-        struct failure failure = {.stage = INIT_STAGE_NAMESPACES};
+        struct failure failure = {.stage = INIT_STAGE_BEGIN};
         failure_send(&failure);
         return 1;
     }

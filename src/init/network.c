@@ -15,7 +15,6 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,8 +26,8 @@
 
 /* ---- the namespace --------------------------------------------------------------------------- */
 
-/* It takes the kernel about as long to make one as it takes PID 1 to build the file tree. So that
- * is done meanwhile, by a thread: a network namespace is a task's and not a process's. */
+/* The kernel takes about as long to make one as PID 1 to build the file tree. So a thread makes it
+ * meanwhile, for a network namespace is a task's and not a process's. */
 
 #define MAKER_STACK_BYTES 8192
 #define MAKER_NUMBER 999 /* not the next one, which is the first command's */
@@ -57,8 +56,7 @@ static void maker_main(void *network)
         raw_syscall(SYS_exit, 0, 0, 0, 0, 0);
 }
 
-/* Left to the scheduler of a virtual machine, both threads would share one processor: it takes one
- * that its host has put to sleep for one that is busy. */
+/* As the keeper does with PID 1, and for the same reason (native/processors.c). */
 static void keep_away(long thread)
 {
     cpu_set_t others;
@@ -82,7 +80,7 @@ void network_begin(struct network *network, bool at_once)
         .set_tid = (uintptr_t)&number,
         .set_tid_size = 1,
     };
-    network->is_begun = true;
+    network->is_pending = true;
     if (!at_once)
         return;
     network->maker_busy = 1;
@@ -91,11 +89,6 @@ void network_begin(struct network *network, bool at_once)
         keep_away(network->maker);
     else
         network->maker = 0;
-}
-
-bool network_is_entered(const struct network *network)
-{
-    return !network->is_begun;
 }
 
 /* It counts as a process of the sandbox until the kernel knows its number no more. */
@@ -108,9 +101,8 @@ static void await_maker(struct network *network)
 
 int network_enter(struct network *network)
 {
-    if (!network->is_begun)
+    if (!network->is_pending)
         return 0;
-    network->is_begun = false;
     if (network->maker)
         await_maker(network);
     else
@@ -121,6 +113,7 @@ int network_enter(struct network *network)
     }
     int status = setns((int)network->namespace, CLONE_NEWNET);
     close((int)network->namespace);
+    network->is_pending = status < 0;
     return status;
 }
 

@@ -7,9 +7,9 @@
 #include "init/plant.h"
 
 struct network {
-    bool is_begun; /* and not entered yet */
-    long maker;    /* the thread that makes it; 0: none does */
-    unsigned maker_busy;
+    bool is_pending;      /* begun and not entered: what is opened now is in the host's network */
+    long maker;           /* the thread that makes it; 0: none does */
+    unsigned maker_busy;  /* a futex: the kernel clears it when the thread ends */
     long namespace;       /* as a descriptor; negative: minus why it could not be made */
     int plant;            /* to the gateway; negative: without egress */
     int taps[PLANT_TAPS]; /* of IPv4 TCP and UDP, of IPv6 TCP and UDP; negative: there is none */
@@ -19,8 +19,6 @@ struct network {
 /* network.c */
 /* A namespace is to be made; at_once: beside whatever else is done. */
 void network_begin(struct network *network, bool at_once);
-/* Before that nothing may be opened for the sandbox: it would be the host's network. */
-bool network_is_entered(const struct network *network);
 /* Waits for it and enters it. Nothing is done where none was begun, or a second time. */
 int network_enter(struct network *network);
 /* In it, all that egress takes, as long as there are capabilities for it. */

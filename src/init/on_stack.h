@@ -9,10 +9,6 @@
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
-
 #define ON_STACK_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)

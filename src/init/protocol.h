@@ -64,6 +64,7 @@ struct init_message {
 enum init_stage {
     INIT_STAGE_STEP,
     INIT_STAGE_PROTOCOL,
+    INIT_STAGE_BEGIN,
     INIT_STAGE_NAMESPACES,
     INIT_STAGE_IDENTITY,
     INIT_STAGE_GRAB,

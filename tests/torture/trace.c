@@ -3,6 +3,7 @@
  * their end, but stop at their system calls only until the failure has happened. */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ enum role {
     ROLE_HOST,    /* the program under test */
     ROLE_HELPER,  /* its children: holders of namespaces, guards of terminals */
     ROLE_INIT,    /* PID 1, executed or not yet */
-    ROLE_STARTER, /* PID 1's child, until it executes the command */
+    ROLE_STARTER, /* PID 1's child until it executes the command, and its thread */
     ROLE_OTHER,   /* the command, and host programs */
 };
 
@@ -112,7 +113,9 @@ static bool is_past_startup(const struct tracee *tracee, const struct __ptrace_s
 {
     if (tracee->role != ROLE_HOST)
         return info->entry.nr == SYS_rt_sigaction;
-    return opens(tracee, info, "/dev/null");
+    return opens(tracee, info, "/dev/null") ||
+           (info->entry.nr == SYS_fcntl && info->entry.args[0] == STDIN_FILENO &&
+            info->entry.args[1] == F_GETFD);
 }
 
 /* victim.c has come to its own checks. */
@@ -218,21 +221,31 @@ static void at_call(struct tracer *tracer, struct tracee *tracee)
     }
 }
 
-/* PID 1 is the one child that hutch makes by vfork. */
-static enum role role_of_child(enum role parent, int event)
+/* PID 1 is the one child that hutch makes in a pid namespace of its own. */
+static bool has_own_pids(pid_t pid)
+{
+    char link[64];
+    char theirs[64] = "";
+    char ours[64] = "";
+    (void)snprintf(link, sizeof(link), "/proc/%d/ns/pid", (int)pid);
+    return readlink(link, theirs, sizeof(theirs) - 1) > 0 &&
+           readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours) != 0;
+}
+
+static enum role role_of_child(enum role parent, pid_t child)
 {
     if (parent == ROLE_HOST)
-        return event == PTRACE_EVENT_VFORK ? ROLE_INIT : ROLE_HELPER;
+        return has_own_pids(child) ? ROLE_INIT : ROLE_HELPER;
     return parent == ROLE_INIT ? ROLE_STARTER : ROLE_OTHER;
 }
 
-static void at_birth(struct tracer *tracer, const struct tracee *parent, int event)
+static void at_birth(struct tracer *tracer, const struct tracee *parent)
 {
     unsigned long pid = 0;
     if (ptrace(PTRACE_GETEVENTMSG, parent->pid, 0, &pid) < 0)
         return;
     struct tracee *child = find(tracer, (pid_t)pid);
-    child->role = role_of_child(parent->role, event);
+    child->role = role_of_child(parent->role, child->pid);
     child->counting = true;
     if (child->waits) {
         child->waits = false;
@@ -287,7 +300,7 @@ static void at_stop(struct tracer *tracer, struct tracee *tracee, int status)
     case PTRACE_EVENT_CLONE:
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
-        at_birth(tracer, tracee, event);
+        at_birth(tracer, tracee);
         break;
     case PTRACE_EVENT_EXEC:
         at_exec(tracer, tracee);

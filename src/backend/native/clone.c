@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -26,7 +25,7 @@
 /* What hutch-init needs to build a sandbox. The child's ids are not mapped yet, so exec would take
  * its capabilities away; as ambient ones they stay. They are worth nothing outside the child's own
  * user namespace. */
-static const unsigned char needed_capabilities[CLONE_CAPABILITIES] = {
+static const unsigned char needed_capabilities[] = {
     CAP_CHOWN,        CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,  CAP_FOWNER,    CAP_KILL,
     CAP_SETGID,       CAP_SETUID,       CAP_SETPCAP,          CAP_NET_ADMIN, CAP_SYS_ADMIN,
     CAP_SYS_RESOURCE, CAP_NET_RAW,      CAP_NET_BIND_SERVICE,
@@ -37,7 +36,8 @@ static void fill_capabilities(struct clone_child *child, bool makes_network)
 {
     uint32_t set = 0;
     child->header = (struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3};
-    child->capability_count = CLONE_CAPABILITIES - (makes_network ? 0 : NETWORK_CAPABILITIES);
+    child->capability_count =
+        sizeof(needed_capabilities) - (makes_network ? 0 : NETWORK_CAPABILITIES);
     for (size_t i = 0; i < child->capability_count; i++)
         set |= 1u << needed_capabilities[i];
     child->capabilities[0] = (struct __user_cap_data_struct){set, set, set};
@@ -103,7 +103,8 @@ struct servant_limits {
     struct rlimit64 core;
 };
 
-/* Not inlined, as above. Changing ids clears the parent-death signal, so that comes after. */
+/* Not inlined: the parent's frame, with everything it will need again, is complete before the child
+ * exists. Changing ids clears the parent-death signal, so that comes after. */
 static __attribute__((noinline)) long vfork_servant(struct clone_args *args,
                                                     const struct clone_servant *servant,
                                                     const struct servant_limits *limits,

@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #define CLONE_STACK_BYTES 4096
-#define CLONE_CAPABILITIES 13
 
 /* What a child that executes needs of this process's memory until it has. */
 struct clone_child {
@@ -24,9 +23,10 @@ struct clone_child {
 
 /* Clones a child with these namespaces that does nothing but execute program_fd with socket_fd as
  * its descriptor 3 and an empty environment. It borrows this process's memory until then, so it is
- * as cheap and as safe in a large threaded program as in a small one; unlike a vfork's, this
- * process goes on meanwhile. into_cgroup is a v2 group's directory or negative. makes_network: it
- * gets the capabilities for that too. Returns the pid, or -1 with errno. */
+ * as cheap and as safe in a large threaded program as in a small one; unlike the parent of a vfork
+ * this process goes on, and child stays where it is until clone_await. into_cgroup is a v2 group's
+ * directory or negative. makes_network: it gets the capabilities for that too. Returns the pid, or
+ * -1 with errno. */
 pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool makes_network,
                         int into_cgroup, int program_fd, int socket_fd, int *ret_pidfd);
 /* Until it has executed, or has ended: then its memory may go. */

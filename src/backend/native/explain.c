@@ -9,6 +9,7 @@
 
 static const char *const stage_texts[INIT_STAGE_COUNT] = {
     [INIT_STAGE_PROTOCOL] = "read the plan",
+    [INIT_STAGE_BEGIN] = "begin as PID 1",
     [INIT_STAGE_NAMESPACES] = "make the network namespace and its loopback",
     [INIT_STAGE_IDENTITY] = "take the sandbox's ids",
     [INIT_STAGE_GRAB] = "clone a host directory",

@@ -26,7 +26,7 @@
 #include "util/own.h"
 
 /* The network namespace is made by PID 1 itself, beside the file tree: it is the dearest, and
- * nobody need wait for it. The cgroup namespace has to come after the groups. */
+ * the tree need not wait for it. The cgroup namespace has to come after the groups. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* Where nothing limits the processor time of a sandbox, a bomb in it must at least not keep hutch

@@ -24,11 +24,13 @@ void processors_look(struct processors *ret_processors)
     if (sched_getaffinity(0, sizeof(ret_processors->set), &ret_processors->set) < 0)
         return;
     int count = CPU_COUNT(&ret_processors->set);
+    /* this thread and the new one are among them; one more does no harm */
     ret_processors->have_room = count > 1 && count_running() <= count + 1;
 }
 
 /* The scheduler of a virtual machine takes a processor that its host has put to sleep for one that
- * is busy, and would leave both here. Once moved, a thread stays where it is. */
+ * is busy (available_idle_cpu() asks vcpu_is_preempted()), and would leave both here. Once moved, a
+ * thread stays where it is. */
 void processors_move(const struct processors *processors, pid_t pid)
 {
     cpu_set_t others = processors->set;
