@@ -101,7 +101,7 @@ int cli_verb_find(const char *name, const struct cli_verb **ret_verb, struct hut
 static int open_missing_stdio(struct hutch_error *err)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
             return cli_fail_errno(err, errno, "open '/dev/null'");
     return 0;
 }

@@ -45,6 +45,7 @@ struct init {
     struct session only;  /* of a run; then there is no table */
     size_t session_limit; /* places beyond were never used */
     bool is_guest;        /* see guest.c */
+    bool is_built;        /* it lives in the sandbox's own tree */
     bool is_run;          /* READY has not been said */
     bool one_shot;
     bool is_confined; /* behind the filter itself: see spawn_confine */
@@ -186,29 +187,39 @@ static int keep_network(struct init *init)
     return spawn_confine(&nothing);
 }
 
+/* A sandbox that is not as planned starts nothing. The order for its command may have come already,
+ * and the keeper's kill may be late: so PID 1 ends by itself. */
+static int give_up(const struct failure *failure)
+{
+    (void)failure_send(failure);
+    return -1;
+}
+
 static int handle_setup(struct init *init)
 {
     struct failure failure = {.stage = INIT_STAGE_PROTOCOL};
     const struct init_plan *plan = message_blob(&init->received, sizeof(*plan));
     if (!plan)
-        return failure_send(&failure);
+        return give_up(&failure);
     if (tie_to_keeper() < 0 || (plan->become_root && become_namespace_root() < 0)) {
         failure.stage = INIT_STAGE_IDENTITY;
-        return failure_send(&failure);
+        return give_up(&failure);
     }
     if ((plan->has_egress && take_plant(init) < 0) || add_trees(init) < 0)
-        return failure_send(&failure);
-    network_begin(&init->box.network, plan->at_once);
+        return give_up(&failure);
+    if (plan->at_once)
+        network_begin(&init->box.network);
     if (sandbox_build(&init->box, plan) < 0)
-        return failure_send(&init->box.failure);
+        return give_up(&init->box.failure);
+    init->is_built = true;
     init->is_run = plan->is_run;
     if (init->is_run)
         return 0;
     if (open_network(&init->box.network, &failure) < 0)
-        return failure_send(&failure);
+        return give_up(&failure);
     failure.stage = INIT_STAGE_CAPABILITIES;
     if (plan->hands_over && plan->has_egress && keep_network(init) < 0)
-        return failure_send(&failure);
+        return give_up(&failure);
     struct init_message ready = {.type = INIT_READY};
     int handles[3];
     int status = message_send(&ready, handles, list_handles(&init->box, handles));
@@ -227,11 +238,11 @@ static int handle_join(struct init *init)
     struct failure failure = {.stage = INIT_STAGE_CGROUP};
     for (int i = 0; i < init->received.fd_count; i++) {
         if (write(fds[i], "0", 1) != 1)
-            return failure_send(&failure);
+            return give_up(&failure);
         close(fds[i]);
     }
     if (unshare(CLONE_NEWCGROUP) < 0)
-        return failure_send(&failure);
+        return give_up(&failure);
     return 0;
 }
 
@@ -298,11 +309,12 @@ static void let_go_terminal(struct init *init, const struct spawn_stdio *stdio)
 }
 
 static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
-                           struct spawn_stdio *stdio, struct failure *failure)
+                           struct spawn_stdio *stdio, struct failure *failure,
+                           uint64_t *ret_started_us)
 {
     uint32_t own = spawn->terminal ? 0 : 3;
     uint32_t count = own + spawn->group_count + (spawn->program ? 1 : 0);
-    if ((uint32_t)init->received.fd_count != count) {
+    if ((uint32_t)init->received.fd_count != count || !(init->is_built || init->is_guest)) {
         errno = EPROTO;
         return -1;
     }
@@ -314,6 +326,7 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
         stdio->program = init->received.fds[count - 1];
     if (open_network(&init->box.network, failure) < 0)
         return -1;
+    *ret_started_us = monotonic_us();
     failure->stage = INIT_STAGE_CAPABILITIES;
     if (!init->is_confined && keep_few_capabilities(init, spawn->one_shot) < 0)
         return -1;
@@ -327,7 +340,7 @@ static pid_t spawn_session(struct init *init, const struct init_spawn *spawn,
         return -1;
     umask(022);
     *session = (struct session){.number = failure->session, .is_guarded = spawn->guarded};
-    session->pid = spawn->guarded ? guard_start(session, spawn, stdio, monotonic_us())
+    session->pid = spawn->guarded ? guard_start(session, spawn, stdio, *ret_started_us)
                                   : spawn_command(spawn, stdio, failure);
     pid_t pid = session->pid;
     if (pid < 0)
@@ -342,10 +355,9 @@ static int handle_spawn(struct init *init)
     struct failure failure = {.stage = INIT_STAGE_PROTOCOL,
                               .session = init->received.message.session};
     struct spawn_stdio stdio = {.terminal = -1, .program = -1};
-    struct init_message message = {
-        .type = INIT_SPAWNED, .time_us = monotonic_us(), .session = failure.session};
+    struct init_message message = {.type = INIT_SPAWNED, .session = failure.session};
     const struct init_spawn *spawn = message_blob(&init->received, sizeof(*spawn));
-    pid_t leader = spawn ? spawn_session(init, spawn, &stdio, &failure) : -1;
+    pid_t leader = spawn ? spawn_session(init, spawn, &stdio, &failure, &message.time_us) : -1;
     int status = leader < 0 ? failure_send(&failure) : 0;
     bool is_guarded = leader > 0 && spawn->guarded; /* then the guard reports */
     init->one_shot = leader > 0 && spawn->one_shot;
@@ -584,11 +596,12 @@ int main(int argc, char **argv)
 {
     static struct init init; /* zeroed, too large for comfort on the stack */
     init.box.kept = init.box.artifacts = init.box.whole = init.box.parent.fd = -1;
-    init.outputs[0] = init.outputs[1] = init.box.network.plant = -1;
+    init.outputs[0] = init.outputs[1] = -1;
     prctl(PR_SET_NAME, "hutch-init");
     reset_signals();
     umask(0); /* the plan's modes are meant as they are */
     init.is_guest = argc > 1 && !strcmp(argv[1], INIT_GUEST_WORD);
+    network_init(&init.box.network, !init.is_guest);
     int children = -1;
     if (begin(&init) < 0 || (children = watch_children()) < 0 ||
         (!init.is_guest && prepare() < 0)) {

@@ -34,7 +34,7 @@
 
 /* With loopback up. Its descriptor is asked of a socket: once the root has changed, no name of
  * /proc leads there. */
-static void make_namespace(struct network *network)
+RAW static void make_namespace(struct network *network)
 {
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
     long failed = raw_syscall(SYS_unshare, CLONE_NEWNET, 0, 0, 0, 0);
@@ -49,7 +49,7 @@ static void make_namespace(struct network *network)
     raw_syscall(SYS_close, fd, 0, 0, 0, 0);
 }
 
-static void maker_main(void *network)
+RAW static void maker_main(void *network)
 {
     make_namespace(network);
     for (;;)
@@ -67,7 +67,14 @@ static void keep_away(long thread)
     (void)sched_setaffinity((pid_t)thread, sizeof(others), &others); /* refused when none is left */
 }
 
-void network_begin(struct network *network, bool at_once)
+void network_init(struct network *network, bool is_pending)
+{
+    *network = (struct network){.is_pending = is_pending, .plant = -1};
+    for (size_t i = 0; i < PLANT_TAPS; i++)
+        network->taps[i] = -1; /* 0 is the way to the keeper */
+}
+
+void network_begin(struct network *network)
 {
     static _Alignas(16) char stack[MAKER_STACK_BYTES];
     const pid_t number = MAKER_NUMBER;
@@ -80,9 +87,6 @@ void network_begin(struct network *network, bool at_once)
         .set_tid = (uintptr_t)&number,
         .set_tid_size = 1,
     };
-    network->is_pending = true;
-    if (!at_once)
-        return;
     network->maker_busy = 1;
     network->maker = clone_on_stack(&args, maker_main, network);
     if (network->maker > 0)

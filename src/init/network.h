@@ -7,7 +7,7 @@
 #include "init/plant.h"
 
 struct network {
-    bool is_pending;      /* begun and not entered: what is opened now is in the host's network */
+    bool is_pending;      /* not entered yet: what is opened now is in the host's network */
     long maker;           /* the thread that makes it; 0: none does */
     unsigned maker_busy;  /* a futex: the kernel clears it when the thread ends */
     long namespace;       /* as a descriptor; negative: minus why it could not be made */
@@ -17,9 +17,12 @@ struct network {
 };
 
 /* network.c */
-/* A namespace is to be made; at_once: beside whatever else is done. */
-void network_begin(struct network *network, bool at_once);
-/* Waits for it and enters it. Nothing is done where none was begun, or a second time. */
+/* is_pending: of a container it is not ours to make. */
+void network_init(struct network *network, bool is_pending);
+/* Begins to make the namespace, beside whatever else is done. */
+void network_begin(struct network *network);
+/* Waits for it and enters it. Where it was not begun, it is made now. Nothing is done a second
+ * time. */
 int network_enter(struct network *network);
 /* In it, all that egress takes, as long as there are capabilities for it. */
 int network_raise(struct network *network);

@@ -9,6 +9,9 @@
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
+/* What they run: a sanitizer keeps notes for a thread, too. */
+#define RAW __attribute__((no_sanitize("thread", "address")))
+
 #define ON_STACK_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)

@@ -132,6 +132,29 @@ plant_everywhere() { # KIND COMMAND...: called with the name to make
 
 # --- names planted in a workspace, and in what comes out --------------------------------------------------------------------
 
+# The command's order is sent without waiting for the tree. strace holds the keeper back before it hears that there is none: its kill
+# is then far too late. What would run has its own word for it, in a directory of the host that anybody may write to.
+@test "a sandbox that could not be built starts nothing, however late its keeper hears of it" {
+    needs_busybox
+    local root reached status=0
+    root=$(make_rootfs root)
+    reached=$(mktemp -d /tmp/reached-XXXXXX) # $WORK is not for everybody
+    chmod 777 "$reached"
+    late() { # FLAG... -- COMMAND...
+        caller strace -o /dev/null -e trace=ppoll -e inject=ppoll:delay_enter=300000 "$HUTCH" run "${RUN_FLAGS[@]}" --rootfs "$root" -w / "$@"
+    }
+    ln -s /tmp "$root/dev"
+    late -- /bin/touch "$reached/ran" 2>"$WORK/said" || status=$?
+    same "status" 125 "$status"
+    grep -q "the target is a symlink" "$WORK/said"
+    same "what ran" "" "$(ls -A "$reached")"
+    # the control: held back alike, one that can be built does run
+    rm "$root/dev"
+    late --mount "$reached:/reached" -- /bin/touch /reached/ran
+    same "what ran" ran "$(ls -A "$reached")"
+    rm -rf "$reached"
+}
+
 @test "symlinks planted in a workspace never lead a mount out" {
     local ws src target
     ws=$(user_dir ws)

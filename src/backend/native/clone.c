@@ -44,7 +44,7 @@ static void fill_capabilities(struct clone_child *child, bool makes_network)
     child->capabilities[1] = (struct __user_cap_data_struct){0};
 }
 
-static __attribute__((noreturn)) void child_main(void *argument)
+RAW static __attribute__((noreturn)) void child_main(void *argument)
 {
     const struct clone_child *child = argument;
     static const char *const argv[] = {"hutch-init", NULL};

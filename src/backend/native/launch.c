@@ -414,7 +414,8 @@ static int start_init(struct keeper *keeper, int into_cgroup, struct hutch_error
         return fail_clone(errno, err);
     keeper->pid = pid;
     processors_look(&keeper->processors);
-    processors_move(&keeper->processors, pid);
+    if (keeper->options) /* one that stays would keep this set when its host's changes */
+        processors_move(&keeper->processors, pid);
     return 0;
 }
 
