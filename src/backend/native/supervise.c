@@ -171,6 +171,8 @@ int keeper_hear(struct keeper *keeper, struct init_message *ret_report, int *ret
                             .msg_controllen = sizeof(control.space)};
     *ret_fd_count = 0;
     ssize_t got = recvmsg(keeper->socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0 && errno == ECONNRESET) /* said once, where it left orders unread; then its words */
+        got = recvmsg(keeper->socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || (errno == EAGAIN && keeper->pid > 0)))
         return 0;
     if (got != (ssize_t)sizeof(*ret_report)) { /* its process is ending, the pidfd tells */
