@@ -433,8 +433,11 @@ int keeper_instruct(struct keeper *keeper, struct hutch_error *err)
     if (source_open_all(&keeper->plan, keeper->privileged, err) < 0)
         return -(int)err->code;
     clone_await(&keeper->child); /* with mapped ids, exec would give it more than it needs */
-    if (identity_write_maps(&keeper->identity, keeper->pid, err) < 0 ||
-        send_plan(keeper, err) < 0 || send_join(keeper, err) < 0)
+    if (identity_write_maps(&keeper->identity, keeper->pid, err) < 0 || send_plan(keeper, err) < 0)
+        return -(int)err->code;
+    if (keeper->plan.header.hands_over) /* it has no groups, and starts nothing */
+        return 0;
+    if (send_join(keeper, err) < 0)
         return -(int)err->code;
     return keeper->options ? keeper_send_command(keeper, err) : 0;
 }
