@@ -67,7 +67,7 @@ class Effort:
     docker_execs: int
 
 
-FULL = Effort(rounds=30, parallel_rounds=3, parallel_runs=500, alive=(0, 100, 300), alive_rounds=10,
+FULL = Effort(rounds=30, parallel_rounds=9, parallel_runs=500, alive=(0, 100, 300), alive_rounds=10,
               stream_bytes=2 << 30, stream_rounds=5, api_rounds=10, api_runs=500, fork_rounds=10, fork_bytes=1 << 30,
               fork_files=10000, copy_rounds=5, copy_bytes=1 << 30, copy_files=10000, many=(10, 100, 1000),
               many_rounds=10, pull_bytes=200_000_000, pull_rounds=5, egress_bytes=2 << 30, egress_rounds=5, serve_rounds=5, serve_seconds=4,
