@@ -17,7 +17,7 @@ struct network {
 };
 
 /* network.c */
-/* is_pending: of a container it is not ours to make. */
+/* is_pending: false in a container, whose network is not ours to make. */
 void network_init(struct network *network, bool is_pending);
 /* Begins to make the namespace, beside whatever else is done. */
 void network_begin(struct network *network);
