@@ -13,8 +13,40 @@ enum { PAGE_WIDTH = 80, TEXT_COLUMN = 28 };
 static const char *const groups[] = {"Root",    "Files",   "Environment", "Limits",
                                      "Network", "Sandbox", "Flags"};
 
+/* Which heading a field's flag stands under; a field not named here is about the sandbox as a
+ * whole. A name that ends in '.' stands for everything beneath it. */
+static const struct {
+    const char *field;
+    const char *group;
+} field_groups[] = {
+    {"rootfs", "Root"},          {"backend", "Root"},
+    {"hostname", "Root"},        {"user", "Root"},
+    {"workdir", "Root"},         {"workspace", "Files"},
+    {"mounts", "Files"},         {"tmpfs", "Files"},
+    {"artifacts", "Files"},      {"env", "Environment"},
+    {"pass_env", "Environment"}, {"env_files", "Environment"},
+    {"secrets", "Environment"},  {"redact", "Environment"},
+    {"limits.", "Limits"},       {"allow_missing", "Limits"},
+    {"egress", "Network"},       {"egress_limits.", "Network"},
+    {"read_only", "Files"},
+};
+
+static const char *group_of_field(const char *field)
+{
+    for (size_t i = 0; i < CLI_COUNT(field_groups); i++) {
+        const char *name = field_groups[i].field;
+        size_t length = strlen(name);
+        bool prefix = name[length - 1] == '.';
+        if (prefix ? !strncmp(field, name, length) : !strcmp(field, name))
+            return field_groups[i].group;
+    }
+    return "Sandbox";
+}
+
 static const char *group_of(const struct cli_option *option)
 {
+    if (option->kind == CLI_OPTION_FIELD)
+        return group_of_field(option->field);
     return option->group ? option->group : "Flags";
 }
 

@@ -11,36 +11,6 @@
 #include "cli/suggest.h"
 #include "hutch/spec.h"
 
-/* Which heading a field's flag stands under; a field not named here is about the sandbox as a
- * whole. A name that ends in '.' stands for everything beneath it. */
-static const struct {
-    const char *field;
-    const char *group;
-} field_groups[] = {
-    {"rootfs", "Root"},          {"backend", "Root"},
-    {"hostname", "Root"},        {"user", "Root"},
-    {"workdir", "Root"},         {"workspace", "Files"},
-    {"mounts", "Files"},         {"tmpfs", "Files"},
-    {"artifacts", "Files"},      {"env", "Environment"},
-    {"pass_env", "Environment"}, {"env_files", "Environment"},
-    {"secrets", "Environment"},  {"redact", "Environment"},
-    {"limits.", "Limits"},       {"allow_missing", "Limits"},
-    {"egress", "Network"},       {"egress_limits.", "Network"},
-    {"read_only", "Files"},
-};
-
-static const char *field_group(const char *field)
-{
-    for (size_t i = 0; i < CLI_COUNT(field_groups); i++) {
-        const char *name = field_groups[i].field;
-        size_t length = strlen(name);
-        bool prefix = name[length - 1] == '.';
-        if (prefix ? !strncmp(field, name, length) : !strcmp(field, name))
-            return field_groups[i].group;
-    }
-    return "Sandbox";
-}
-
 /* A sandbox that stays begins with other limits; a change begins with what there is. */
 static const char *default_text(const struct hutch_field *field, unsigned use)
 {
@@ -62,7 +32,6 @@ static struct cli_option option_of_field(const struct hutch_field *field, unsign
         .field = field->name,
         .metavar = field->metavar,
         .default_text = default_text(field, use),
-        .group = field_group(field->name),
         .help = field->doc,
         .repeats = field->repeats,
     };

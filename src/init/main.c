@@ -544,7 +544,7 @@ static int become_ordinary(void)
 /* What needs no word from the keeper: done while that writes the id maps. */
 static int prepare(void)
 {
-    return empty_bounding_set() < 0 || become_ordinary() < 0 || setsid() < 0 ? -1 : 0;
+    return empty_bounding_set() < 0 || become_ordinary() < 0 || setpgid(0, 0) < 0 ? -1 : 0;
 }
 
 /* Nothing the caller had open stays open here; one of its standard descriptors may be a directory

@@ -33,15 +33,31 @@ static int format_head(const struct audit_head *head, char *text, size_t size)
     return snprintf(text, size, HEAD_FORMAT, head->first, head->seq, head->end, head->hash);
 }
 
+static uint64_t number_after(const char *key, const char **at)
+{
+    char *end;
+    size_t length = strlen(key);
+    if (strncmp(*at, key, length) != 0)
+        return 0;
+    uint64_t number = strtoull(*at + length, &end, 10);
+    *at = end;
+    return number;
+}
+
 /* What is read is right when it would be written the same. */
 static bool parse_head(const char *text, struct audit_head *head)
 {
     char again[HEAD_BYTES + 1];
+    const char *at = text;
     *head = (struct audit_head){0};
-    int read = sscanf(
-        text, "hutch-audit 1 segment %" SCNu64 " seq %" SCNu64 " end %" SCNu64 " hash %64[0-9a-f]",
-        &head->first, &head->seq, &head->end, head->hash);
-    return read == 4 && head->first && strlen(head->hash) == SHA256_HEX_BYTES - 1 &&
+    head->first = number_after("hutch-audit 1\nsegment ", &at);
+    head->seq = number_after("\nseq ", &at);
+    head->end = number_after("\nend ", &at);
+    static const char key[] = "\nhash ";
+    if (strlen(at) != sizeof(key) - 1 + SHA256_HEX_BYTES) /* and its newline */
+        return false;
+    memcpy(head->hash, at + sizeof(key) - 1, SHA256_HEX_BYTES - 1);
+    return head->first && strspn(head->hash, "0123456789abcdef") == SHA256_HEX_BYTES - 1 &&
            format_head(head, again, sizeof(again)) == HEAD_BYTES - 1 && !strcmp(text, again);
 }
 

@@ -48,11 +48,11 @@ static void put_time(char *text, size_t size)
 {
     struct timespec now;
     struct tm parts;
-    char seconds[32];
     (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)gmtime_r(&now.tv_sec, &parts);
-    (void)strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts);
-    (void)snprintf(text, size, "%s.%06ldZ", seconds, now.tv_nsec / 1000);
+    (void)snprintf(text, size, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ", parts.tm_year + 1900,
+                   parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                   now.tv_nsec / 1000);
 }
 
 void audit_line_frame(const struct audit_chain *after, const struct hutch_buf *body,

@@ -111,15 +111,14 @@ int config_file_read(const char *path, struct config_file *ret_file, struct hutc
 
 static bool place_path(enum config_place place, char path[PATH_MAX])
 {
-    const char *config = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
+    const char *base;
     int length = 0;
     if (place == CONFIG_SYSTEM)
         length = snprintf(path, PATH_MAX, "%s", CONFIG_SYSTEM_DIRECTORY);
-    else if (config && *config == '/')
-        length = snprintf(path, PATH_MAX, "%s/hutch", config);
-    else if (home && *home == '/')
-        length = snprintf(path, PATH_MAX, "%s/.config/hutch", home);
+    else if ((base = getenv("XDG_CONFIG_HOME")) && *base == '/')
+        length = snprintf(path, PATH_MAX, "%s/hutch", base);
+    else if ((base = getenv("HOME")) && *base == '/')
+        length = snprintf(path, PATH_MAX, "%s/.config/hutch", base);
     return length > 0 && length < PATH_MAX - 64;
 }
 

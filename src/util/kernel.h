@@ -4,15 +4,19 @@
 #define HUTCH_UTIL_KERNEL_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/utsname.h>
 
 static inline bool hutch_kernel_is_at_least(int major, int minor)
 {
     struct utsname name;
-    int has_major = 0, has_minor = 0;
-    return uname(&name) == 0 && sscanf(name.release, "%d.%d", &has_major, &has_minor) == 2 &&
-           (has_major > major || (has_major == major && has_minor >= minor));
+    char *end;
+    if (uname(&name) < 0)
+        return false;
+    long has_major = strtol(name.release, &end, 10);
+    if (has_major != major || *end != '.')
+        return has_major > major;
+    return strtol(end + 1, NULL, 10) >= minor;
 }
 
 #endif

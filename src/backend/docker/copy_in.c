@@ -6,7 +6,6 @@
 
 #include "backend/docker/transfer.h"
 #include "init/guest_image.h"
-#include "init/init_image.h"
 #include "tar/head.h"
 #include "util/own.h"
 

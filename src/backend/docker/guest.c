@@ -13,7 +13,6 @@
 #include "backend/docker/plan.h"
 #include "backend/docker/state.h"
 #include "init/guest_image.h"
-#include "init/init_image.h"
 #include "util/fs.h"
 #include "util/own.h"
 

@@ -18,12 +18,23 @@ static long count_running(void)
     return slash ? strtol(slash, NULL, 10) : 0;
 }
 
+/* Not CPU_COUNT: some C library's asks for each of a thousand bits. */
+static int count_processors(const cpu_set_t *set)
+{
+    unsigned long words[sizeof(*set) / sizeof(unsigned long)];
+    int count = 0;
+    memcpy(words, set, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        count += __builtin_popcountl(words[i]);
+    return count;
+}
+
 void processors_look(struct processors *ret_processors)
 {
     *ret_processors = (struct processors){.have_room = false};
     if (sched_getaffinity(0, sizeof(ret_processors->set), &ret_processors->set) < 0)
         return;
-    int count = CPU_COUNT(&ret_processors->set);
+    int count = count_processors(&ret_processors->set);
     /* this thread and the new one are among them; one more does no harm */
     ret_processors->have_room = count > 1 && count_running() <= count + 1;
 }

@@ -4,6 +4,7 @@
  * made. Then PID 1 is cloned and told the plan (launch). The way back undoes each step in reverse
  * order whatever happened; what a kill -9 leaves undone, the lease tells the next sweep. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,11 +49,10 @@ bool layer_wants_pool(const struct hutch_spec *spec)
 
 int keeper_make_id(char *id, struct hutch_error *err)
 {
-    unsigned char bytes[8];
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+    uint64_t number;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return hutch_fail_errno(err, errno, "get random bytes");
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+    (void)snprintf(id, 2 * sizeof(number) + 1, "%016" PRIx64, number);
     return 0;
 }
 
