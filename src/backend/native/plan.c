@@ -53,7 +53,8 @@ static const struct fixed_entry host_root_files[] = {
 static const char *const etc_shared[] = {"etc/ld.so.cache", "etc/ssl/certs", "etc/ssl/openssl.cnf",
                                          "etc/alternatives"};
 
-static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                      "/dev/random", "/dev/urandom", "/dev/tty"};
 
 static const struct fixed_entry dev_links[] = {
     {INIT_OP_SYMLINK, "dev/ptmx", 0, "pts/ptmx"},
@@ -71,17 +72,31 @@ static const char *const proc_masked_files[] = {"proc/keys", "proc/interrupts", 
                                                 "proc/latency_stats"};
 static const char *const proc_masked_directories[] = {"proc/acpi", "proc/asound", "proc/scsi"};
 
+/* For most plans their own room is enough. */
+static bool make_room(struct plan *plan)
+{
+    bool is_own = plan->steps == plan->first_steps;
+    size_t capacity = plan->step_capacity * 2;
+    if (!plan->steps) {
+        plan->steps = plan->first_steps;
+        plan->step_capacity = HUTCH_COUNT(plan->first_steps);
+        return true;
+    }
+    struct init_step *steps = reallocarray(is_own ? NULL : plan->steps, capacity, sizeof(*steps));
+    if (!steps)
+        return false;
+    if (is_own)
+        memcpy(steps, plan->first_steps, sizeof(plan->first_steps));
+    plan->steps = steps;
+    plan->step_capacity = capacity;
+    return true;
+}
+
 static struct init_step *add_step(struct plan *plan, enum init_op op, const char *path)
 {
-    if (plan->step_count == plan->step_capacity) {
-        size_t capacity = plan->step_capacity ? plan->step_capacity * 2 : 96;
-        struct init_step *steps = reallocarray(plan->steps, capacity, sizeof(*steps));
-        if (!steps) {
-            plan->blob.failed = true;
-            return &plan->scratch;
-        }
-        plan->steps = steps;
-        plan->step_capacity = capacity;
+    if (plan->step_count == plan->step_capacity && !make_room(plan)) {
+        plan->blob.failed = true;
+        return &plan->scratch;
     }
     struct init_step *step = &plan->steps[plan->step_count++];
     while (*path == '/')
@@ -315,9 +330,7 @@ static int plan_devices(struct plan *plan, struct hutch_error *err)
     /* max: all instances together have kernel.pty.max, which one sandbox could use up */
     static const char *const options[] = {"ptmxmode", "0666", "mode", "0620", "max", "64"};
     for (size_t i = 0; i < HUTCH_COUNT(devices); i++) {
-        char host[32];
-        (void)snprintf(host, sizeof(host), "/dev/%s", devices[i]);
-        int tree = add_attach(plan, host, host, PLAN_IDS_PLAIN, DEVICE_ATTRS, 0, err);
+        int tree = add_attach(plan, devices[i], devices[i], PLAN_IDS_PLAIN, DEVICE_ATTRS, 0, err);
         if (tree < 0)
             return tree;
         plan->trees[tree].kind = INIT_TREE_FILE;
@@ -583,7 +596,8 @@ void plan_done(struct plan *plan)
         free(plan->trees[i].path);
         hutch_fd_close(&plan->trees[i].fd);
     }
-    free(plan->steps);
+    if (plan->steps != plan->first_steps)
+        free(plan->steps);
     plan->steps = NULL;
     plan->tree_count = plan->step_count = plan->step_capacity = 0;
     hutch_buf_done(&plan->blob);

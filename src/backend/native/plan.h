@@ -33,9 +33,10 @@ struct plan_tree {
 struct plan {
     struct plan_tree trees[INIT_MAX_TREES];
     size_t tree_count;
-    struct init_step *steps;
+    struct init_step *steps; /* first_steps, or allocated */
     size_t step_count;
     size_t step_capacity;
+    struct init_step first_steps[96];
     struct init_step scratch; /* takes what a failed allocation has no room for; the blob is then
                                  marked failed */
     struct init_plan header;
