@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* order PROGRAM ARG...: runs a program step by step and prints where it has been, in the order of
- * its first visits: the addresses of what is linked into it, a line each. Of its children nothing.
- */
+ * its first visits: addresses in the file, a line each. Of its children nothing; what it prints
+ * itself goes nowhere. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BLOCK 16 /* functions begin at multiples of it */
-#define BLOCKS (4 << 20) / BLOCK
+#define PROGRAM_MAX (4UL << 20)
 
 /* The program is mapped in one piece, before anything else of its name. */
 static unsigned long load_address(pid_t pid, const char *program)
@@ -28,20 +29,25 @@ static unsigned long load_address(pid_t pid, const char *program)
     return found ? start : 0;
 }
 
-static void follow(pid_t pid, unsigned long start)
+/* Returns its wait status, -1 when it was lost. */
+static int follow(pid_t pid, unsigned long start)
 {
-    static bool is_visited[BLOCKS];
+    static bool is_visited[PROGRAM_MAX];
     struct user_regs_struct registers;
-    int status;
-    while (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) == 0 && waitpid(pid, &status, 0) == pid &&
-           WIFSTOPPED(status)) {
+    int status, signal = 0;
+    for (;;) {
+        if (ptrace(PTRACE_SINGLESTEP, pid, 0, signal) < 0 || waitpid(pid, &status, 0) != pid)
+            return -1;
+        if (!WIFSTOPPED(status))
+            return status;
+        signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         if (ptrace(PTRACE_GETREGS, pid, 0, &registers) < 0)
-            return;
-        unsigned long block = (registers.rip - start) / BLOCK;
-        if (registers.rip < start || block >= BLOCKS || is_visited[block])
+            return -1;
+        unsigned long at = registers.rip - start;
+        if (registers.rip < start || at >= PROGRAM_MAX || is_visited[at])
             continue;
-        is_visited[block] = true;
-        printf("%016lx\n", block * BLOCK);
+        is_visited[at] = true;
+        printf("%lx\n", at);
     }
 }
 
@@ -52,6 +58,7 @@ int main(int argc, char **argv)
         return 2;
     pid_t pid = fork();
     if (pid == 0) {
+        (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
         (void)ptrace(PTRACE_TRACEME, 0, 0, 0);
         execv(argv[1], argv + 1);
         _exit(127);
@@ -59,8 +66,5 @@ int main(int argc, char **argv)
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
         return 1;
     unsigned long start = load_address(pid, argv[1]);
-    if (!start)
-        return 1;
-    follow(pid, start);
-    return 0;
+    return start && follow(pid, start) == 0 ? 0 : 1;
 }

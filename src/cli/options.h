@@ -36,7 +36,7 @@ struct cli_option {
     const char *field;        /* FIELD: its name in the spec */
     const char *metavar;      /* NULL: takes no value */
     const char *default_text; /* NULL: none worth telling */
-    const char *group;        /* heading in the help; NULL: the field's, or "Flags" */
+    const char *group;        /* of what is no field: heading in the help; NULL: "Flags" */
     const char *help;         /* NULL: not shown */
     bool repeats;
 };

@@ -176,7 +176,7 @@ const struct hutch_field_row *hutch_field_row(size_t index)
 int hutch_field_find(const char *name)
 {
     for (size_t i = 0; i < HUTCH_COUNT(rows); i++)
-        if (*rows[i].name == *name && !strcmp(rows[i].name, name))
+        if (!strcmp(rows[i].name, name))
             return (int)i;
     return -1;
 }

@@ -541,10 +541,11 @@ static int become_ordinary(void)
     return (int)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }
 
-/* What needs no word from the keeper: done while that writes the id maps. */
+/* What needs no word from the keeper: done while that writes the id maps. In a session of its own
+ * nothing here can reach the caller's terminal, or tell its number. */
 static int prepare(void)
 {
-    return empty_bounding_set() < 0 || become_ordinary() < 0 || setpgid(0, 0) < 0 ? -1 : 0;
+    return empty_bounding_set() < 0 || become_ordinary() < 0 || setsid() < 0 ? -1 : 0;
 }
 
 /* Nothing the caller had open stays open here; one of its standard descriptors may be a directory

@@ -262,8 +262,8 @@ static char **string_vector(const void *blob, uint32_t offset)
     return vector;
 }
 
-/* Without the C library's printf, which would be a fifth of this program: every start copies it. */
-static int open_numbered(unsigned number, int flags)
+/* Without the C library's printf, which would be a fifth of hutch-init: every start copies that. */
+static int open_pts(unsigned number, int flags)
 {
     char name[] = "/dev/pts/\0........."; /* room for every number */
     size_t end = strlen(name);
@@ -284,7 +284,7 @@ static int open_slave(int master)
     int slave = ioctl(master, TIOCGPTPEER, flags);
     if (slave >= 0 || (errno != ENOTTY && errno != EINVAL) || ioctl(master, TIOCGPTN, &number) < 0)
         return slave;
-    return open_numbered(number, flags);
+    return open_pts(number, flags);
 }
 
 static int open_master(void)

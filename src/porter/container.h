@@ -14,7 +14,7 @@
 struct container; /* the engine's own */
 
 /* How its first process is started, as the user and the group of the order. The program is put
- * where the container sees it (container_guest_image), and its standard streams are the tunnel. */
+ * where the container sees it (program_guest), and its standard streams are the tunnel. */
 #define CONTAINER_GUEST_DIRECTORY "/.hutch"
 #define CONTAINER_GUEST_PATH CONTAINER_GUEST_DIRECTORY "/init"
 #define CONTAINER_GUEST_WORD INIT_GUEST_WORD

@@ -14,9 +14,8 @@ static inline bool hutch_kernel_is_at_least(int major, int minor)
     if (uname(&name) < 0)
         return false;
     long has_major = strtol(name.release, &end, 10);
-    if (has_major != major || *end != '.')
-        return has_major > major;
-    return strtol(end + 1, NULL, 10) >= minor;
+    return has_major > major ||
+           (has_major == major && *end == '.' && strtol(end + 1, NULL, 10) >= minor);
 }
 
 #endif

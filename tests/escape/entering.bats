@@ -200,6 +200,47 @@ PY
     wait "$keeper" || true
 }
 
+@test "no process inside has the caller's terminal, PID 1 included, nor has the gateway" {
+    cp "$BATS_TEST_DIRNAME/../integration/fixtures/terminal.py" "$WORK/"
+    cat >"$WORK/terminals.py" <<'PY'
+import glob, sys
+from terminal import Terminal
+LOOK = "for p in 1 self; do cut -d' ' -f7 /proc/$p/stat; done | xargs echo seen; (: </dev/tty) 2>&1 || echo none; echo end"
+def stat_of(pid):
+    name, _, rest = open(f"/proc/{pid}/stat").read().rpartition(") ")
+    return name.partition("(")[2], [int(word) for word in rest.split()[1:6]]  # ppid, group, session, terminal, ...
+def look(*argv):
+    t = Terminal(*argv)
+    t.expect(b"seen ")
+    assert t.wait() == 0
+    return t.seen.decode().split()
+def children(parent):
+    found = {}
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            name, (above, _, session, terminal, _) = stat_of(path[6:])
+        except OSError:
+            continue
+        if above == parent:
+            found[name] = (session == int(path[6:]), terminal)
+    return found
+control = look("/bin/sh", "-c", LOOK)
+assert control[1] != "0" and "none" not in control, control
+run = look(*sys.argv[1:], "--", "sh", "-c", LOOK)
+assert run[:2] == ["0", "0"] and "none" in run, run
+run = look(*sys.argv[1:], "-t", "--", "sh", "-c", LOOK)
+assert run[0] == "0" and run[1] != "0" and "none" not in run, run  # its own
+t = Terminal(*sys.argv[1:], "--egress", "web.hutch.test:443", "--", "sh", "-c", "echo up; exec sleep 30")
+t.expect(b"up")
+found = children(t.pid)
+assert "hutch-init" in found and list(found.values()) == [(True, 0)] * 2, found
+t.send(b"\x03")
+assert t.wait() == 130
+PY
+    chmod 644 "$WORK/"*.py
+    PYTHONDONTWRITEBYTECODE=1 caller "$PYTHON" "$WORK/terminals.py" "$HUTCH" run "${RUN_FLAGS[@]}"
+}
+
 # --- environment ------------------------------------------------------------------------------------------------------------
 
 # Looks for a text in a process's environment, arguments and whole memory, with the host's rights.

@@ -118,6 +118,7 @@ static __attribute__((noinline)) long vfork_servant(struct clone_args *args,
             failed |= raw_syscall(SYS_setresgid, servant->gid, servant->gid, servant->gid, 0, 0);
             failed |= raw_syscall(SYS_setresuid, servant->uid, servant->uid, servant->uid, 0, 0);
         }
+        failed |= raw_syscall(SYS_setsid, 0, 0, 0, 0, 0) < 0; /* away from the caller's terminal */
         failed |= raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         failed |= raw_syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         failed |= raw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, (long)&limits->file, 0, 0);

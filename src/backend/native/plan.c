@@ -75,13 +75,13 @@ static const char *const proc_masked_directories[] = {"proc/acpi", "proc/asound"
 /* For most plans their own room is enough. */
 static bool make_room(struct plan *plan)
 {
-    bool is_own = plan->steps == plan->first_steps;
-    size_t capacity = plan->step_capacity * 2;
     if (!plan->steps) {
         plan->steps = plan->first_steps;
         plan->step_capacity = HUTCH_COUNT(plan->first_steps);
         return true;
     }
+    bool is_own = plan->steps == plan->first_steps;
+    size_t capacity = plan->step_capacity * 2;
     struct init_step *steps = reallocarray(is_own ? NULL : plan->steps, capacity, sizeof(*steps));
     if (!steps)
         return false;

@@ -30,6 +30,7 @@ struct plan_tree {
     int fd;
 };
 
+/* Not to be copied: steps may point into it. */
 struct plan {
     struct plan_tree trees[INIT_MAX_TREES];
     size_t tree_count;
