@@ -102,10 +102,16 @@ static bool is_plain(const char *name, size_t length)
     return length > 0 && !(name[0] == '.' && (length == 1 || (length == 2 && name[1] == '.')));
 }
 
-static int add_path(const struct pair *top, const char *path, const struct init_step *step,
-                    const char *text)
-{
+/* The directory at the top that was entered last: neighbouring steps mostly want the same one. */
+struct entered {
+    struct pair pair;
     char name[256];
+};
+
+static int add_path(const struct pair *top, const char *path, const struct init_step *step,
+                    const char *text, struct entered *last)
+{
+    char name[sizeof(last->name)];
     size_t length = strcspn(path, "/");
     if (!is_plain(path, length) || length >= sizeof(name))
         return -1;
@@ -114,10 +120,19 @@ static int add_path(const struct pair *top, const char *path, const struct init_
     memcpy(name, path, length);
     name[length] = '\0';
     struct pair below;
-    if (pair_enter(top, name, &below) < 0)
+    bool is_open = last && !strcmp(last->name, name);
+    if (is_open)
+        below = last->pair;
+    else if (pair_enter(top, name, &below) < 0)
         return -1;
-    int status = add_path(&below, path + length + 1, step, text);
-    pair_close(&below);
+    int status = add_path(&below, path + length + 1, step, text, NULL);
+    if (last && !is_open) {
+        pair_close(&last->pair);
+        last->pair = below;
+        memcpy(last->name, name, length + 1);
+    } else if (!last) {
+        pair_close(&below);
+    }
     return status;
 }
 
@@ -126,14 +141,16 @@ uint32_t layer_prepare(int writable, const struct init_plan *plan)
     const struct init_step *steps = blob_at(plan, plan->steps);
     struct pair top = {openat(writable, "upper", O_PATH | O_DIRECTORY | O_CLOEXEC),
                        openat(writable, "lower", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    struct entered last = {.pair = {-1, -1}};
     uint32_t done = 0;
     while (top.upper >= 0 && top.lower >= 0 && done < plan->step_count) {
         const struct init_step *step = &steps[done];
         if (step->op > INIT_OP_SYMLINK || step->flags & INIT_STEP_INSIDE ||
-            add_path(&top, blob_at(plan, step->path), step, blob_at(plan, step->text)) < 0)
+            add_path(&top, blob_at(plan, step->path), step, blob_at(plan, step->text), &last) < 0)
             break;
         done++;
     }
+    pair_close(&last.pair);
     pair_close(&top);
     return done;
 }

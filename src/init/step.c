@@ -90,23 +90,30 @@ static int step_entry(const struct step_context *context)
     return parent < 0 ? -1 : entry_make(parent, name, step, context->text);
 }
 
+static int open_mountpoint(int parent, const char *name)
+{
+    return sys_openat2(parent, name, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+}
+
 /* Mounts onto path, which is made, as a directory or an empty file, when it is missing. A symlink
- * there is not followed. */
+ * there is not followed. A directory is mostly there, a file mostly is not. */
 static int mount_on(const struct step_context *context, int mount, bool directory)
 {
     const char *name;
     int parent = parent_open(context, &name);
     if (parent < 0)
         return -1;
-    int status = directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0);
-    if (status < 0 && errno != EEXIST)
-        return -1;
-    if (status == 0)
-        return sys_move_mount(mount, parent, name);
-    int target = sys_openat2(parent, name, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    int target = directory ? open_mountpoint(parent, name) : -1;
+    if (target < 0 && (!directory || errno == ENOENT)) {
+        if ((directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0644, 0)) ==
+            0)
+            return sys_move_mount(mount, parent, name);
+        if (errno == EEXIST)
+            target = open_mountpoint(parent, name);
+    }
     if (target < 0)
         return -1;
-    status = sys_move_mount(mount, target, "");
+    int status = sys_move_mount(mount, target, "");
     close(target);
     if (directory)
         parent_forget(context->box); /* it may lie below what has just been covered */
