@@ -190,8 +190,9 @@ struct init_spawn {
     uint16_t columns;
     uint32_t pin_core_limit; /* core dumps would go to a program of the host's: see spawn.c */
     int32_t nice;
-    uint32_t guarded;  /* it has no cgroup: see guard.c */
-    uint32_t one_shot; /* exit when the command has ended and no process is left */
+    uint32_t guarded;     /* it has no cgroup: see guard.c */
+    uint32_t one_shot;    /* exit when the command has ended and no process is left */
+    uint32_t starts_here; /* on PID 1's processor: see spawn.c */
     struct init_rlimit rlimits[INIT_RLIMITS];
 };
 

@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -31,9 +32,35 @@ struct child {
     const struct spawn_stdio *stdio;
     char **argv;
     char **envp;
+    cpu_set_t processors; /* that both may use, while they are held on one */
     volatile int os_errno;
     volatile uint32_t stage;
 };
+
+/* Where processors are free the kernel starts a new process on another one. In a virtual machine it
+ * takes longer to wake that than the child has to do until exec, and its parent waits for it
+ * meanwhile: so it starts here. */
+static void hold_here(struct child *child)
+{
+    cpu_set_t here;
+    int processor = sched_getcpu();
+    if (processor < 0 || sched_getaffinity(0, sizeof(here), &child->processors) < 0)
+        return;
+    CPU_ZERO(&here);
+    CPU_SET((size_t)processor, &here);
+    (void)sched_setaffinity(0, sizeof(here), &here);
+}
+
+/* First of all: only as long as the child has its parent's ids and capabilities may it change its
+ * parent's set. An error is that of a set which was never read, and then nobody was held, or that
+ * the host has taken all of it away meanwhile, and then the kernel itself has chosen another. */
+static void let_go(const struct child *child)
+{
+    if (!child->spawn->starts_here)
+        return;
+    syscall(SYS_sched_setaffinity, getppid(), sizeof(child->processors), &child->processors);
+    syscall(SYS_sched_setaffinity, 0, sizeof(child->processors), &child->processors);
+}
 
 static int enter_session(const struct child *child)
 {
@@ -222,10 +249,11 @@ static int unblock_signals(void)
     return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The order matters: what needs privilege first, the directory with the user's own rights, the
- * filter last. */
+/* The order matters: what needs PID 1's privilege first, the directory with the user's own rights,
+ * the filter last. */
 static _Noreturn void child_main(struct child *child)
 {
+    let_go(child);
     if (child->stage = INIT_STAGE_SESSION, enter_session(child) < 0)
         goto failed;
     if (child->stage = INIT_STAGE_CGROUP, enter_groups(child) < 0)
@@ -333,6 +361,8 @@ pid_t spawn_command(const struct init_spawn *spawn, struct spawn_stdio *stdio,
         .envp = string_vector(spawn, spawn->envp),
         .stage = INIT_STAGE_FORK,
     };
+    if (spawn->starts_here)
+        hold_here(&child);
     pid_t pid = vfork();
     if (pid == 0)
         child_main(&child);

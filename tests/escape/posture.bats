@@ -29,6 +29,8 @@ posture() { # FLAG...
         sed -E "s/^limit nproc: soft $(ulimit -Hu) hard $(ulimit -Hu)\$/limit nproc: the caller's/; s|^(/posture [0-7]*) .*|\1|; s/ \$//"
 }
 
+processors_of() { taskset -cp "$1" | sed 's/.*: //'; } # PID
+
 # The facts that no flag changes.
 core_facts() { grep -E '^(Cap|NoNewPrivs|Seccomp|first thread|the second|seccomp|no new|securebits|keeps|namespace|limit|supplementary|Groups|Sig|ShdPnd|signal|nice|scheduling|io prio|oom|user namesp|inotify|personality|parent-death|network|route|/proc/|host name|cgroup)'; }
 
@@ -110,7 +112,7 @@ PY
 # Where processors are free a thread makes the network and PID 1 is moved (docs/adr/0017): neither may be seen from inside.
 @test "the posture is the same where all processors are busy, and where there is one" {
     local busy=() one
-    one=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+    one=$(processors_of $$ | sed 's/[^0-9].*//')
     posture >"$WORK/free"
     for _ in $(seq $((3 * $(nproc) + 3))); do
         timeout 60 sh -c 'while :; do :; done' 3>&- &
@@ -123,6 +125,22 @@ PY
     taskset -cp "$one" "$BASHPID" >/dev/null
     posture >"$WORK/alone"
     diff -u "$WORK/free" "$WORK/alone"
+}
+
+# Where processors are free both are held on one of them while the command starts: several tries, for that is now and then.
+@test "the command and PID 1 may use all the processors that the caller may" {
+    local keeper init own
+    [ "$(nproc)" -gt 1 ] || skip "there is one processor only"
+    own=$(processors_of $$)
+    for _ in 1 2 3 4 5; do
+        start -- sleep 20
+        keeper=$!
+        init=$(pid1_of "$keeper")
+        same "PID 1's processors" "$own" "$(processors_of "$init")"
+        same "the command's processors" "$own" "$(processors_of "$(command_of "$init")")"
+        kill -TERM "$keeper"
+        wait "$keeper" || true
+    done
 }
 
 @test "the caller's nice value and policy give the command no more than its share" {

@@ -256,7 +256,8 @@ static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
         .program = order->program > 0,
         .keeps_files = order->program > 0,
         .guarded = !order->one_shot && !order->group_count,
-        .one_shot = order->one_shot};
+        .one_shot = order->one_shot,
+        .starts_here = order->one_shot && keeper->processors.have_room};
     if (keeper_rlimits(keeper, spawn.rlimits, err) < 0)
         return -(int)err->code;
     if (core_dumps_are_piped(keeper)) {
