@@ -15,10 +15,16 @@
 #include "util/fs.h"
 #include "util/own.h"
 
-#define ROUNDS 200 /* of moving whoever was forked meanwhile */
+#define ROUNDS 200           /* of moving whoever was forked meanwhile */
+#define FREEZING_MS_MAX 2000 /* the keeper serves nobody else until then */
 
 static int fail(const struct warden *warden, const char *what, struct hutch_error *err)
 {
+    if (errno == EBUSY)
+        return hutch_fail(err, HUTCH_E_UNAVAILABLE, errno,
+                          "%s sandbox '%s': a process in it waits for the disk, or others are "
+                          "started faster than they can be stopped; it goes on, try again",
+                          what, warden->home.name);
     return hutch_fail_errno(err, errno, "%s sandbox '%s'", what, warden->home.name);
 }
 
@@ -72,7 +78,7 @@ static int await_state(const char *group, const char *state)
     const struct timespec pause = {.tv_nsec = 1000000};
     char path[540], now[32];
     (void)snprintf(path, sizeof(path), "%s/freezer.state", group);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < FREEZING_MS_MAX; i++) {
         if (hutch_read_at(AT_FDCWD, path, now, sizeof(now)) < 0)
             return -1;
         if (!strncmp(now, state, strlen(state)))
