@@ -83,6 +83,21 @@ stubborn() { echo "trap '' HUP INT TERM; : marker-$$-$BATS_TEST_NUMBER; sleep 60
     no_process
 }
 
+@test "a pool that was never whole goes with the next sweep, unless somebody makes it just now" {
+    needs_root
+    local lib=$HUTCH_HOME/lib
+    hutch run -- true # makes the directory
+    truncate -s 1G "$lib/pool.new"
+    same "what a dry run says" "would remove file pool.new" "$(hutch gc --dry-run | grep pool.new)"
+    exec 8>"$lib/pool.lock"
+    flock 8
+    same "while it is being made" "" "$(hutch gc 8>&- | grep pool.new)"
+    [ -e "$lib/pool.new" ]
+    exec 8>&-
+    same "what a sweep says" "removed file pool.new" "$(hutch gc | grep pool.new)"
+    [ ! -e "$lib/pool.new" ]
+}
+
 @test "SIGINT, SIGTERM, SIGHUP and SIGQUIT at 80 random moments leave nothing, without any sweep" {
     signal_runs INT,TERM,HUP,QUIT 80 4 12 -- sh -c "$(stubborn)"
     between "runs that were met alive" 70 80 "$met"

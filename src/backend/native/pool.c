@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/native/pool_kind.h"
@@ -103,14 +104,25 @@ static int open_writable(const char *lib, const struct pool_kind **ret_kind,
     return HUTCH_TAKE_FD(root);
 }
 
+/* Together thirty seconds. Making a pool takes one; who was stopped meanwhile must not stop
+ * everybody else for good. */
+#define LOCK_PAUSE_NS 5000000
+#define LOCK_TRIES 6000
+
 static int take_lock(const char *lib, struct hutch_error *err)
 {
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
     hutch_autofd int lock = open_in(lib, "pool.lock", O_RDWR | O_CREAT);
-    int status = lock;
-    while (lock >= 0 && (status = flock(lock, LOCK_EX)) < 0 && errno == EINTR)
-        ;
-    if (status < 0)
-        return hutch_fail_errno(err, errno, "lock '%.200s/pool.lock'", lib);
+    for (int tries = 0; lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0; tries++) {
+        if (lock < 0 || (errno != EWOULDBLOCK && errno != EINTR))
+            return hutch_fail_errno(err, errno, "lock '%.200s/pool.lock'", lib);
+        if (tries == LOCK_TRIES)
+            return hutch_fail(err, HUTCH_E_UNAVAILABLE, ETIMEDOUT,
+                              "another hutch has had the lock '%.200s/pool.lock' for 30 seconds; "
+                              "end it, or try again",
+                              lib);
+        (void)nanosleep(&pause, NULL);
+    }
     return HUTCH_TAKE_FD(lock);
 }
 
@@ -472,6 +484,20 @@ static bool is_empty(int root)
         empty = !is_name(entry->d_name);
     (void)closedir(directory);
     return empty;
+}
+
+int pool_remove_half(bool dry_run)
+{
+    struct hutch_error ignored = HUTCH_ERROR_INIT;
+    char lib[400], path[420];
+    if (!state_exists("lib") || state_directory("lib", lib, sizeof(lib), &ignored) < 0)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/pool.new", lib);
+    hutch_autofd int lock =
+        access(path, F_OK) < 0 ? HUTCH_NO_FD : open_in(lib, "pool.lock", O_RDWR | O_CREAT);
+    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0) /* somebody makes it just now */
+        return 0;
+    return (dry_run ? access(path, F_OK) : unlink(path)) == 0;
 }
 
 static void drop_grown_file(const char *lib, const struct pool_kind *kind)

@@ -63,5 +63,8 @@ int pool_list(struct hutch_strlist *paths, struct hutch_error *err);
  * unless it holds much that is of no use any more. Returns 1 when it was unmounted, 0 when there
  * was nothing to do or it is in use. With dry_run only tells. */
 int pool_release(bool dry_run);
+/* Removes a pool whose maker died before it was whole. Returns 1 when there was one. With dry_run
+ * only tells. */
+int pool_remove_half(bool dry_run);
 
 #endif

@@ -172,6 +172,8 @@ int sweep_all(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_er
         return -(int)err->code;
     if (pool_release(dry_run) == 1 && on_item)
         on_item(userdata, "mount", "quota pool");
+    if (pool_remove_half(dry_run) == 1 && on_item)
+        on_item(userdata, "file", "pool.new");
     return 0;
 }
 
