@@ -72,7 +72,8 @@ struct hutch_result {
     const char *const *missing; /* NULL-terminated: promises this host could not keep, each allowed
                                    by the caller */
     const struct hutch_egress *egress; /* NULL without egress */
-    struct hutch_error error; /* why it could not be set up, or why not all artifacts came out */
+    /* why it could not be set up, or why not all of its output, input or artifacts got through */
+    struct hutch_error error;
 };
 
 HUTCH_API void hutch_result_free(struct hutch_result *result);

@@ -38,7 +38,9 @@ static const char *flag_of(const char *field)
 static void format_duration(char *text, size_t size, uint64_t duration_us)
 {
     uint64_t tenths = (duration_us + 50000) / 100000;
-    if (duration_us < 1000000)
+    if (duration_us < 100000)
+        (void)snprintf(text, size, " after %" PRIu64 " ms", (duration_us + 500) / 1000);
+    else if (duration_us < 1000000)
         (void)snprintf(text, size, " after %" PRIu64 " ms", (duration_us + 5000) / 10000 * 10);
     else if (tenths >= 100 || tenths % 10 == 0)
         (void)snprintf(text, size, " after %" PRIu64 " s", (tenths + 5) / 10);

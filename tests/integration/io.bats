@@ -180,6 +180,21 @@ print(total)'
     refused 125 "No space left on device"
 }
 
+@test "of a command that ran the result tells, also when what it wrote or read was lost" {
+    local ws
+    ws=$(user_dir ws)
+    status=0
+    hutch run --json --stream --workspace "$ws" -- sh -c 'echo hi; sleep 0.2; echo ran >ran; exit 3' >"$WORK/json" 2>/dev/full || status=$?
+    same "exit status" 125 "$status"
+    same "the command" ran "$(cat "$ws/ran")"
+    same "the result" 'exited 125 3 false' "$(jq -r '"\(.reason) \(.exit_code) \(.stdout_bytes) \(.ok)"' "$WORK/json")"
+    same "the cause" 'pass on what the command wrote to standard output: No space left on device' "$(jq -r .error.message "$WORK/json")"
+    status=0
+    hutch run --json -i -- sh -c 'echo ran; exit 3' </ >"$WORK/json" || status=$?
+    same "exit status" 125 "$status"
+    same "the result" 'exited 125 ran' "$(jq -r '"\(.reason) \(.exit_code) \(.stdout)"' "$WORK/json")"
+}
+
 @test "a limit on the size of the caller's files is an error of hutch's, and no sudden death" {
     local limit
     # in KiB: one that hutch itself cannot work with, and one that only its output meets

@@ -58,8 +58,12 @@ static void fill_end(const struct keeper *keeper, struct hutch_result *result)
         result->exit_code = 128 + result->signal;
     if (result->reason == HUTCH_REASON_TIMEOUT || result->reason == HUTCH_REASON_IDLE_TIMEOUT)
         result->exit_code = EXIT_TIMEOUT;
-    result->error = keeper->artifacts_failure;
-    if (result->error.code && !result->exit_code)
+    /* what the command did is told all the same; but of one whose words were lost its own exit code
+     * would say too much */
+    bool is_lost = streams_check(keeper, &result->error) < 0;
+    if (!is_lost)
+        result->error = keeper->artifacts_failure;
+    if (is_lost || (result->error.code && !result->exit_code))
         result->exit_code = hutch_code_exit_status(result->error.code);
     result->ok = result->reason == HUTCH_REASON_EXITED && result->exit_code == 0;
 }
