@@ -62,8 +62,10 @@ int store_read_link(int dir, const char *name, char **ret_target)
 {
     char text[PATH_MAX];
     ssize_t length = readlinkat(dir, name, text, sizeof(text) - 1);
-    if (length < 0)
+    if (length < 0) {
+        errno = errno == EINVAL ? ESTALE : errno; /* no link any more: what was looked at is gone */
         return -1;
+    }
     text[length] = '\0';
     *ret_target = strdup(text);
     return *ret_target ? 0 : -1;
