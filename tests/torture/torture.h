@@ -54,7 +54,7 @@ struct attempt {
     long number;
     bool fired;     /* there was an N-th call */
     bool hung;      /* ended by the watchdog */
-    bool started;   /* the command inside was executed */
+    bool started;   /* the command inside was executed, or was being so */
     int status;     /* wait status of the program under test */
     int crash;      /* a signal that no program of ours should ever get */
     bool raw;       /* the terminal was left in another mode */

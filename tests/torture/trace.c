@@ -192,8 +192,13 @@ static void at_call_entry(struct tracer *tracer, struct tracee *tracee,
         tracee->role = ROLE_OTHER;
         return;
     }
-    if (++tracer->seen != tracer->number)
+    if (++tracer->seen != tracer->number) {
+        /* Once execve has let PID 1 go on, that may end and take the child along before the kernel
+         * tells of the new program. */
+        if (tracee->role == ROLE_STARTER && call == SYS_execve)
+            tracer->attempt->started = true;
         return;
+    }
     tracer->attempt->fired = true;
     tracer->attempt->call = call;
     describe(tracer, tracee, info);
@@ -218,6 +223,8 @@ static void at_call(struct tracer *tracer, struct tracee *tracee)
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && tracee->argument) {
         (void)exchange_argument(tracee->pid, tracee->argument);
         tracee->argument = 0;
+    } else if (info.op == PTRACE_SYSCALL_INFO_EXIT && tracee->role == ROLE_STARTER) {
+        tracer->attempt->started = false; /* after an execve that worked it is one no more */
     }
 }
 
