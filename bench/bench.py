@@ -395,11 +395,19 @@ def measure_all(options):
         world.close()
 
 
+def page_before(path):
+    if not path or not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as page:
+        return page.read()
+
+
 def main():
     options = parse()
     found = measure_all(options)
     bars = report.bars(found, {**report.BARS, **image_run.BARS, **egress.BARS, **audit.BARS, **engines.BARS, **pull.BARS, **report_living.BARS, **report_serve.BARS})
-    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + audit.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS + report_serve.SECTIONS)
+    text = report.markdown(found, bars, report.SECTIONS + image_run.SECTIONS + egress.SECTIONS + audit.SECTIONS + engines.SECTIONS + pull.SECTIONS + report_living.SECTIONS + report_serve.SECTIONS,
+                           page_before(options.out))
     print(text)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as out:

@@ -258,14 +258,21 @@ def section(found, title, name, make, text):
     return "\n\n".join(part for part in (f"## {title}", text, body) if part)
 
 
-def markdown(found, made, sections):
+def words_kept(page):
+    """What people have written of other runs, from the page as it was: it stays."""
+    _, heading, rest = page.partition("## What other runs have shown\n")
+    return [(heading + rest.partition("\n## ")[0]).strip()] if heading else []
+
+
+def markdown(found, made, sections, page):
+    """`page`: the one that this one takes the place of."""
     effort = found.effort
     how = (f"Made by `make bench` (`bench/run`{' --quick' if found.quick else ''}): the peers are visited in turn in "
            f"{effort.rounds} rounds, so that noise meets all of them; compare ratios, not milliseconds. Each run is "
            "spawned, timed and its exit status checked by the same program (`bench/measure.c`); a run that failed has "
            "no time. The floor (`bench/floor.c`) makes the bare system calls of a sandbox with all namespaces, an "
-           "overlay and cgroup limits, and nothing else.")
-    parts = ["# Benchmarks", how, environment(found), "## The bars", bars_table(made)]
+           "overlay and cgroup limits, and nothing else. *What other runs have shown* is written by hand, and kept.")
+    parts = ["# Benchmarks", how, environment(found), "## The bars", bars_table(made), *words_kept(page)]
     parts += [section(found, *one) for one in sections if one[1] in found.sections]
     return "\n\n".join(parts)
 
