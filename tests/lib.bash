@@ -122,9 +122,9 @@ world() {
         awk -F: -v own="$BATS_RUN_TMPDIR/" '/ \(deleted\)$/ {next} $2 !~ "^(/var)?/tmp/" || index($2, own) == 1 {print "loop", $0}'
     find /dev/shm -maxdepth 1 -name '*hutch*' -printf 'file %p\n' 2>/dev/null
     find /tmp -maxdepth 1 \( -name 'hutch-[0-9]*' -o -name '.hutch*' \) -printf 'file %p\n' 2>/dev/null
-    # the quota pool's file and its mount point stay: making them anew would cost every first run; so does what is kept about an
-    # engine, the note that one was used, the audit journal, and the lock under which a tenant's sandboxes are counted
-    find "$HUTCH_HOME" -mindepth 1 \( -path "$HUTCH_HOME/lib/pool*" -o -path "$HUTCH_HOME/lib/docker" -o -path "$HUTCH_HOME/lib/audit" \) -prune -o ! -name run \
+    # the quota pool's file and its mount point stay: making them anew would cost every first run; so do root's copies of hutch's
+    # own programs, what is kept about an engine, the note that one was used, the audit journal, and the lock under which a tenant's sandboxes are counted
+    find "$HUTCH_HOME" -mindepth 1 \( -path "$HUTCH_HOME/lib/pool*" -o -path "$HUTCH_HOME/lib/docker" -o -path "$HUTCH_HOME/lib/programs" -o -path "$HUTCH_HOME/lib/audit" \) -prune -o ! -name run \
         ! -name lib ! -name swept ! -name leases ! -path "$HUTCH_HOME/lib/claims" ! -path "$HUTCH_HOME/lib/claims/lock" ! -path "$HUTCH_HOME/lib/containers.*" ! -path "$HUTCH_HOME/lib/sandboxes" -printf 'state %p\n' 2>/dev/null
     find "$HUTCH_HOME/lib/pool" -mindepth 1 -maxdepth 1 ! -name lost+found -printf 'layer %p\n' 2>/dev/null
     return 0

@@ -107,6 +107,8 @@ int tree_restrict(int tree, uint32_t attrs);
 int step_apply(struct sandbox *box, const struct init_plan *plan, const struct init_step *step);
 /* Opens a name beneath the new root; never leaves it, follows no symlink when strict. */
 int target_open(const struct sandbox *box, const char *path, int flags, bool strict);
+/* Of "key\0value\0..." makes what mount() takes. Returns 0, or -1 with errno. */
+int options_join(const char *pairs, char *text, size_t size);
 int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs);
 
 /* layer.c */

@@ -536,7 +536,8 @@ static int empty_bounding_set(void)
 static int become_ordinary(void)
 {
     const struct sched_param none = {0};
-    if ((syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK) == SCHED_IDLE)
+    long policy = syscall(SYS_sched_getscheduler, 0);
+    if (policy == SCHED_OTHER || (policy & ~SCHED_RESET_ON_FORK) == SCHED_IDLE)
         return 0;
     return (int)syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }

@@ -68,21 +68,38 @@ static int grab_trees(struct sandbox *box, const struct init_plan *plan)
     return 0;
 }
 
-static int make_writable(const struct init_plan *plan)
+int options_join(const char *pairs, char *text, size_t size)
 {
-    int fs = sys_fsopen("tmpfs");
-    if (fs < 0)
-        return -1;
-    const char *option = blob_at(plan, plan->writable_opts);
-    while (option && *option) {
-        const char *value = option + strlen(option) + 1;
-        if (sys_fsconfig_set(fs, option, value) < 0)
+    size_t used = 0;
+    text[0] = '\0';
+    while (pairs && *pairs) {
+        size_t key = strlen(pairs), both = key + 1 + strlen(pairs + key + 1);
+        if (used + both + 2 > size) {
+            errno = E2BIG;
             return -1;
-        option = value + strlen(value) + 1;
+        }
+        if (used)
+            text[used++] = ',';
+        memcpy(text + used, pairs, both + 1);
+        text[used + key] = '=';
+        used += both;
+        pairs += both + 1;
     }
-    int mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    close(fs);
-    return mount;
+    return 0;
+}
+
+/* A tmpfs; or what the plan has among its trees. */
+static int mount_writable(const struct sandbox *box, const struct init_plan *plan)
+{
+    char options[256];
+    if (plan->writable_tree >= 0) {
+        int tree = box->trees[plan->writable_tree];
+        return sys_move_mount(tree, AT_FDCWD, STAGING) < 0 ? -1 : tree;
+    }
+    if (options_join(blob_at(plan, plan->writable_opts), options, sizeof(options)) < 0 ||
+        sys_mount("tmpfs", STAGING, SYS_MS_NOSUID | SYS_MS_NODEV, options) < 0)
+        return -1;
+    return open(STAGING, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs)
@@ -118,17 +135,9 @@ static int mount_layers(struct sandbox *box, const char *names)
     memcpy(options + sizeof(before) - 1, names, length);
     memcpy(options + sizeof(before) - 1 + length, after, sizeof(after));
     if (fchdir(box->writable) < 0 || chdir("lower") < 0 ||
-        syscall(SYS_mount, "overlay", "../root", "overlay", SYS_MS_NOSUID | SYS_MS_NODEV, options) <
-            0)
+        sys_mount("overlay", "../root", SYS_MS_NOSUID | SYS_MS_NODEV, options) < 0)
         return -1;
     return openat(box->writable, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-static int mount_lower(struct sandbox *box)
-{
-    int root = overlay_mount(box->writable, "lower", "upper", "work",
-                             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    return root < 0 || sys_move_mount(root, box->writable, "root") < 0 ? -1 : root;
 }
 
 /* The root filesystem is an overlay: given tree below, the writable layer's own directories above.
@@ -147,7 +156,7 @@ static int make_overlay_root(struct sandbox *box, const struct init_plan *plan)
         return -1;
     if (!is_old && !names)
         box->steps_done = layer_prepare(box->writable, plan);
-    box->root = names ? mount_layers(box, names) : mount_lower(box);
+    box->root = mount_layers(box, names ? names : ".");
     return box->root < 0 ? -1 : 0;
 }
 
@@ -163,9 +172,8 @@ static int make_inner_root(struct sandbox *box)
 
 static int make_root(struct sandbox *box, const struct init_plan *plan)
 {
-    box->writable =
-        plan->writable_tree >= 0 ? box->trees[plan->writable_tree] : make_writable(plan);
-    if (box->writable < 0 || sys_move_mount(box->writable, AT_FDCWD, STAGING) < 0)
+    box->writable = mount_writable(box, plan);
+    if (box->writable < 0)
         return fail(box, INIT_STAGE_WRITABLE);
     box->root = box->writable;
     if (plan->keeps_writable) {

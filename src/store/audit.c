@@ -15,6 +15,9 @@
 #include "util/own.h"
 #include "util/state_dir.h"
 
+/* An event that is no longer than this takes no allocation. */
+#define MOST_LINES 1000
+
 static int fail(const struct audit *audit, int os_errno, const char *what, struct hutch_error *err)
 {
     return hutch_fail_errno(err, os_errno,
@@ -185,7 +188,8 @@ static void unlock(const struct audit *audit, uint64_t ended)
 
 int audit_append(struct audit *audit, const struct audit_event *event, struct hutch_error *err)
 {
-    hutch_cleanup(hutch_buf_done) struct hutch_buf body = HUTCH_BUF(AUDIT_LINE_MAX);
+    char most[MOST_LINES];
+    hutch_cleanup(hutch_buf_done) struct hutch_buf body = HUTCH_BUF_IN(most, AUDIT_LINE_MAX);
     if (audit_line_body(&body, event, &audit->self, err) < 0)
         return -(int)err->code;
     if (audit_lock(audit->head, AUDIT_LOCK_ADD, F_WRLCK, true) < 0)

@@ -8,6 +8,19 @@
 
 #include "util/own.h"
 
+static bool grow(struct hutch_buf *buf, size_t capacity)
+{
+    char *data = realloc(buf->is_borrowed ? NULL : buf->data, capacity);
+    if (!data)
+        return false;
+    if (buf->is_borrowed)
+        memcpy(data, buf->data, buf->length);
+    buf->data = data;
+    buf->capacity = capacity;
+    buf->is_borrowed = false;
+    return true;
+}
+
 static bool reserve(struct hutch_buf *buf, size_t more)
 {
     if (buf->failed)
@@ -20,16 +33,8 @@ static bool reserve(struct hutch_buf *buf, size_t more)
     if (needed <= buf->capacity)
         return true;
     size_t capacity = buf->capacity ? buf->capacity * 2 : 1000;
-    if (capacity < needed)
-        capacity = needed;
-    char *data = realloc(buf->data, capacity);
-    if (!data) {
-        buf->failed = true;
-        return false;
-    }
-    buf->data = data;
-    buf->capacity = capacity;
-    return true;
+    buf->failed = !grow(buf, capacity < needed ? needed : capacity);
+    return !buf->failed;
 }
 
 void hutch_buf_append(struct hutch_buf *buf, const void *data, size_t length)
@@ -93,7 +98,8 @@ void hutch_buf_wipe(struct hutch_buf *buf)
 
 void hutch_buf_done(struct hutch_buf *buf)
 {
-    free(buf->data);
+    if (!buf->is_borrowed)
+        free(buf->data);
     *buf = (struct hutch_buf)HUTCH_BUF(buf->ceiling);
 }
 
@@ -102,6 +108,8 @@ int hutch_buf_take(struct hutch_buf *buf, char **ret_text, size_t *ret_length,
 {
     if (!buf->data && !buf->failed)
         (void)reserve(buf, 0);
+    if (buf->is_borrowed && !buf->failed)
+        buf->failed = !grow(buf, buf->length + 1);
     if (buf->failed || !buf->data)
         return hutch_fail_nomem(err);
     buf->data[buf->length] = '\0';

@@ -17,11 +17,17 @@ struct hutch_buf {
     size_t capacity;
     size_t ceiling;
     bool failed;
+    bool is_borrowed; /* data is the owner's, until there is more than it has room for */
 };
 
-#define HUTCH_BUF(ceiling_bytes)           \
-    {                                      \
-        NULL, 0, 0, (ceiling_bytes), false \
+#define HUTCH_BUF(ceiling_bytes)                  \
+    {                                             \
+        NULL, 0, 0, (ceiling_bytes), false, false \
+    }
+/* Begins in an array that lives as long as the buffer: what fits there is never allocated. */
+#define HUTCH_BUF_IN(array, ceiling_bytes)                      \
+    {                                                           \
+        (array), 0, sizeof(array), (ceiling_bytes), false, true \
     }
 
 void hutch_buf_append(struct hutch_buf *buf, const void *data, size_t length);

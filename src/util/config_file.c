@@ -130,8 +130,9 @@ static bool is_absent(enum config_place place, int os_errno)
            (place == CONFIG_USER && (os_errno == ENOTDIR || os_errno == EACCES));
 }
 
-static int find_in(int dir, const char *directory, const char *name, struct config_file *ret_file,
-                   struct hutch_error *err)
+/* Not inlined: its paths take pages of stack, and mostly there is no directory to look into. */
+static __attribute__((noinline)) int find_in(int dir, const char *directory, const char *name,
+                                             struct config_file *ret_file, struct hutch_error *err)
 {
     hutch_autofd int found = HUTCH_NO_FD;
     char file[64], path[PATH_MAX + 64], first[PATH_MAX + 64] = "";

@@ -150,17 +150,71 @@ PY
     same "the binary" "$before" "$(sha256sum "$HUTCH")"
 }
 
-@test "PID 1 runs from sealed memory, not from a file of the host" {
+# What PID 1 of a sandbox that starts now is executed from.
+program_of_pid1() {
     local keeper init
     start -- sleep 20
     keeper=$!
     init=$(pid1_of "$keeper")
-    same "its program" "/memfd:hutch-init (deleted)" "$(readlink "/proc/$init/exe")"
-    # not even root of the host can write to it
+    readlink "/proc/$init/exe"
     not dd if=/dev/zero of="/proc/$init/exe" bs=1 count=1 conv=notrunc 2>"$WORK/said"
     not truncate -s 0 "/proc/$init/exe" 2>>"$WORK/said"
     kill -TERM "$keeper"
     wait "$keeper" || true
+}
+
+@test "PID 1 of an ordinary user, and the first of root, runs from sealed memory, not from a file of the host" {
+    [ "$HUTCH_TEST_AS" = root ] || plain -- true
+    same "its program" "/memfd:hutch-init (deleted)" "$(program_of_pid1)"
+}
+
+@test "root's copy of PID 1's program is read, written and executed by nobody else" {
+    needs_root
+    local ws copy inside outside
+    plain -- true
+    copy=$(echo "$HUTCH_HOME"/lib/programs/hutch-init-*)
+    same "whose it is" "500 0:0" "$(stat -c '%a %u:%g' "$copy")"
+    same "the program of PID 1" "$copy" "$(program_of_pid1)"
+    inside=$(sha256sum <"$copy")
+    # on the host, as whoever the command is there, and with every directory on the way open
+    chmod 755 "$HUTCH_HOME" "$HUTCH_HOME/lib" "$HUTCH_HOME/lib/programs"
+    not setpriv --reuid=1879049192 --regid=1879049192 --clear-groups "$copy" 2>"$WORK/said"
+    not setpriv --reuid=1879049192 --regid=1879049192 --clear-groups cat "$copy" 2>"$WORK/said"
+    # inside it is not even an interpreter
+    ws=$(user_dir ws)
+    printf '#!/proc/self/exe\n' >"$ws/script"
+    chmod 755 "$ws/script"
+    plain --workspace "$ws" --timeout 10s -- ./script
+    same "exit status of the script" 126 "$status"
+    outside=$(sha256sum <"$copy")
+    same "the copy" "$inside" "$outside"
+}
+
+@test "a copy of PID 1's program that is not as it was made is not executed, and made anew" {
+    needs_root
+    local copy whole damage
+    plain -- true
+    copy=$(echo "$HUTCH_HOME"/lib/programs/hutch-init-*)
+    whole=$(sha256sum <"$copy")
+    for damage in 'chmod 700 "$copy"' 'chmod 4500 "$copy"' 'truncate -s -1 "$copy"' 'truncate -s 0 "$copy"' 'chown 65534 "$copy"' \
+        'rm "$copy" && cp /bin/true "$copy"' 'rm "$copy" && ln -s /bin/true "$copy"' 'rm "$copy" && mkfifo -m 500 "$copy"'; do
+        eval "$damage"
+        plain --timeout 10s -- echo fine
+        same "exit status after: $damage" 0 "$status"
+        same "output after: $damage" fine "$(cat "$WORK/out")"
+        plain -- true
+        same "the copy after: $damage" "500 0 $whole" "$(stat -c '%a %u' "$copy") $(sha256sum <"$copy")"
+    done
+    mkdir "$WORK/not-a-file"
+    mv "$copy" "$WORK/not-a-file" && mkdir "$copy" # nothing of ours: left alone
+    plain -- echo fine
+    same "output beside a directory" fine "$(cat "$WORK/out")"
+    rmdir "$copy"
+    # of another version: gone with the next sweep, and nothing else is
+    touch "$HUTCH_HOME/lib/programs/hutch-init-0000000000000000"
+    plain -- true
+    same "what gc says" "removed file programs of other versions" "$(hutch gc)"
+    same "what is there" "$copy" "$(echo "$HUTCH_HOME"/lib/programs/*)"
 }
 
 @test "nothing inside can trace, read, limit or slow down PID 1" {

@@ -105,7 +105,7 @@ void cgroup_name(struct cgroup *cg, const struct cgroup_layout *layout, const ch
             continue;
         struct cgroup_group *group = &cg->groups[cg->count++];
         (void)snprintf(group->path, sizeof(group->path), "%s/hutch-%s", parent->path, id);
-        group->dir = HUTCH_NO_FD;
+        group->parent = group->dir = HUTCH_NO_FD;
         group->made = false;
         group->version = parent->version;
         group->controllers = parent->controllers & controllers;
@@ -162,6 +162,20 @@ static int set_limits(const struct cgroup_group *group, const struct hutch_limit
     return 0;
 }
 
+/* Below /sys every step of a path waits for whoever adds or removes a network device. */
+static int make_group(struct cgroup_group *group, struct hutch_error *err)
+{
+    char above[sizeof(group->path)];
+    const char *name = strrchr(group->path, '/') + 1;
+    (void)snprintf(above, sizeof(above), "%.*s", (int)(name - group->path), group->path);
+    group->parent = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (group->parent < 0 || mkdirat(group->parent, name, 0755) < 0)
+        return hutch_fail_errno(err, errno, "make cgroup '%s'", group->path);
+    group->made = true;
+    group->dir = openat(group->parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return group->dir < 0 ? hutch_fail_errno(err, errno, "open cgroup '%s'", group->path) : 0;
+}
+
 int cgroup_create(struct cgroup *cg, int version, const struct hutch_limits *limits,
                   struct hutch_error *err)
 {
@@ -169,16 +183,7 @@ int cgroup_create(struct cgroup *cg, int version, const struct hutch_limits *lim
         struct cgroup_group *group = &cg->groups[i];
         if (group->version != version)
             continue;
-        if (mkdir(group->path, 0755) < 0)
-            return hutch_fail_errno(err, errno, "make cgroup '%s'", group->path);
-        group->made = true;
-        group->dir = open(group->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (group->dir < 0) {
-            (void)hutch_fail_errno(err, errno, "open cgroup '%s'", group->path);
-            (void)rmdir(group->path);
-            return -(int)err->code;
-        }
-        if (set_limits(group, limits, err) < 0)
+        if (make_group(group, err) < 0 || set_limits(group, limits, err) < 0)
             return -(int)err->code;
     }
     return 0;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "backend/native/cgroup.h"
 #include "util/fs.h"
 #include "util/own.h"
+
+#define BUSY_YIELDS 3
 
 /* Groups of commands are one level below. */
 static void remove_children(const char *path)
@@ -27,19 +30,31 @@ static void remove_children(const char *path)
         (void)closedir(group);
 }
 
-/* A group stays busy for a moment after its last member was reaped. */
-static int remove_group(const char *path)
+/* A group stays busy until its last member, reaped or not, has left its processor for good: that is
+ * soon where it is let to run, and takes a moment where others are. */
+static int remove_group(int parent, const char *name, const char *path)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int tries = 0; tries < 1000; tries++) {
-        if (rmdir(path) == 0 || errno == ENOENT)
+    for (int tries = 0; tries < BUSY_YIELDS + 1000; tries++) {
+        if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
             return 0;
         if (errno != EBUSY)
             return -1;
+        if (tries < BUSY_YIELDS) {
+            (void)sched_yield();
+            continue;
+        }
         remove_children(path);
         (void)nanosleep(&pause, NULL);
     }
     return -1;
+}
+
+static int remove_made(const struct cgroup_group *group)
+{
+    bool is_near = group->parent >= 0;
+    return remove_group(is_near ? group->parent : AT_FDCWD,
+                        is_near ? strrchr(group->path, '/') + 1 : group->path, group->path);
 }
 
 int cgroup_destroy(struct cgroup *cg)
@@ -47,9 +62,10 @@ int cgroup_destroy(struct cgroup *cg)
     int status = 0;
     cgroup_watch_none(cg);
     for (size_t i = 0; i < cg->count; i++) {
-        if (cg->groups[i].made && remove_group(cg->groups[i].path) < 0)
+        if (cg->groups[i].made && remove_made(&cg->groups[i]) < 0)
             status = -1;
         hutch_fd_close(&cg->groups[i].dir);
+        hutch_fd_close(&cg->groups[i].parent);
     }
     cg->count = 0;
     return status;
@@ -117,7 +133,7 @@ int cgroup_remove_path(const char *path)
     /* on v1 what is frozen does not die */
     (void)snprintf(state, sizeof(state), "%.500s/freezer.state", path);
     (void)hutch_write_at(AT_FDCWD, state, "THAWED");
-    return remove_group(path);
+    return remove_group(AT_FDCWD, path, path);
 }
 
 int cgroup_make_child(const struct cgroup *parent, const char *name, struct cgroup *ret_child,
@@ -130,7 +146,8 @@ int cgroup_make_child(const struct cgroup *parent, const char *name, struct cgro
         if (above->version == 1 && !(above->controllers & counting))
             continue;
         struct cgroup_group *group = &ret_child->groups[ret_child->count++];
-        *group = (struct cgroup_group){.dir = HUTCH_NO_FD,
+        *group = (struct cgroup_group){.parent = HUTCH_NO_FD,
+                                       .dir = HUTCH_NO_FD,
                                        .version = above->version,
                                        .controllers = above->controllers & counting};
         (void)snprintf(group->path, sizeof(group->path), "%.440s/%s", above->path, name);

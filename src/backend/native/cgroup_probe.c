@@ -32,6 +32,8 @@ static const struct {
     {"pids", CGROUP_PIDS, HUTCH_PROMISE_BIT(PIDS)},
 };
 
+enum reach { REACH_NONE, REACH_CLOSED, REACH_OPEN };
+
 static long magic_of(const char *path)
 {
     struct statfs info;
@@ -77,9 +79,23 @@ bool cgroup_own_path(const char *text, const char *controller, char *ret_path, s
     return false;
 }
 
+/* On one walk to it, which below /sys is a dear one: is it a group, and one we may make others in?
+ */
+static enum reach reach_of(const char *path, const char *mount, long magic)
+{
+    struct statfs info;
+    hutch_autofd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return magic_of(mount) == magic ? REACH_CLOSED : REACH_NONE;
+    if (fstatfs(fd, &info) < 0 || (long)info.f_type != magic)
+        return REACH_NONE;
+    return faccessat(fd, "", W_OK, AT_EMPTY_PATH) == 0 ? REACH_OPEN : REACH_CLOSED;
+}
+
 static void add_parent(struct cgroup_layout *layout, const char *mount, const char *path,
                        int version, unsigned mask)
 {
+    static const long magics[] = {[1] = CGROUP_SUPER_MAGIC, [2] = CGROUP2_SUPER_MAGIC};
     if (layout->count >= CGROUP_MAX_GROUPS)
         return;
     struct cgroup_parent *parent = &layout->parents[layout->count];
@@ -87,8 +103,9 @@ static void add_parent(struct cgroup_layout *layout, const char *mount, const ch
     if (snprintf(parent->path, sizeof(parent->path), "%s%s", mount, below) >=
         (int)sizeof(parent->path))
         return;
-    if (access(parent->path, W_OK) < 0) {
-        if (!layout->why_not[0])
+    enum reach reach = reach_of(parent->path, mount, magics[version]);
+    if (reach != REACH_OPEN) {
+        if (reach == REACH_CLOSED && !layout->why_not[0])
             (void)snprintf(layout->why_not, sizeof(layout->why_not), "'%.150s' is not writable",
                            parent->path);
         return;
@@ -107,7 +124,7 @@ static void probe_v1_controller(struct cgroup_layout *layout, const char *self, 
     char path[300];
     char mount[64];
     (void)snprintf(mount, sizeof(mount), CGROUP_ROOT "/%s", name);
-    if (magic_of(mount) == CGROUP_SUPER_MAGIC && cgroup_own_path(self, name, path, sizeof(path)))
+    if (cgroup_own_path(self, name, path, sizeof(path)))
         add_parent(layout, mount, path, 1, mask);
 }
 

@@ -22,6 +22,9 @@
 
 #define CHILD_SOCKET_FD 3
 
+/* Who forked while the program's copy was written has it open for writing until it executes. */
+#define BUSY_TRIES 10000
+
 /* What hutch-init needs to build a sandbox. The child's ids are not mapped yet, so exec would take
  * its capabilities away; as ambient ones they stay. They are worth nothing outside the child's own
  * user namespace. */
@@ -52,8 +55,13 @@ RAW static __attribute__((noreturn)) void child_main(void *argument)
     raw_syscall(SYS_capset, (long)&child->header, (long)child->capabilities, 0, 0, 0);
     for (size_t i = 0; i < child->capability_count; i++)
         raw_syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed_capabilities[i], 0, 0);
-    if (raw_syscall(SYS_dup3, child->socket, CHILD_SOCKET_FD, 0, 0, 0) >= 0)
-        raw_syscall(SYS_execveat, child->program, (long)"", (long)argv, (long)envp, AT_EMPTY_PATH);
+    bool has_socket = raw_syscall(SYS_dup3, child->socket, CHILD_SOCKET_FD, 0, 0, 0) >= 0;
+    for (int tries = 0; has_socket && tries < BUSY_TRIES; tries++) {
+        if (raw_syscall(SYS_execveat, child->program, (long)"", (long)argv, (long)envp,
+                        AT_EMPTY_PATH) != -ETXTBSY)
+            break;
+        raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0);
+    }
     for (;;)
         raw_syscall(SYS_exit_group, 1, 0, 0, 0, 0);
 }

@@ -20,7 +20,7 @@
 #include "backend/native/blob.h"
 #include "backend/native/clone.h"
 #include "backend/native/keeper.h"
-#include "egress/gateway_image.h"
+#include "backend/native/programs.h"
 #include "egress/link.h"
 #include "util/fs.h"
 #include "util/own.h"
@@ -105,12 +105,11 @@ static void choose_ids(const struct keeper *keeper, struct clone_servant *servan
 }
 
 /* Most need no TLS of their own: a small program of its own. */
-static int open_program(const struct gateway *gateway, struct hutch_error *err)
+static int open_program(const struct gateway *gateway, bool privileged, struct hutch_error *err)
 {
     char buffer[PATH_MAX];
     if (!gateway->intercepts)
-        return program_memfd("hutch-gateway", hutch_gateway_image, sizeof(hutch_gateway_image),
-                             err);
+        return program_open(&program_gateway, privileged, err);
     int program = open(hutch_program_complete(buffer), O_PATH | O_CLOEXEC);
     if (program < 0)
         return hutch_fail(err, HUTCH_E_UNAVAILABLE, errno,
@@ -125,7 +124,7 @@ static int start(struct keeper *keeper, struct hutch_error *err)
     struct clone_servant servant = {.name = "hutch-gateway",
                                     .file_bytes = sizeof(struct egress_table)};
     hutch_autofd int theirs = HUTCH_NO_FD;
-    hutch_autofd int program = open_program(gateway, err);
+    hutch_autofd int program = open_program(gateway, keeper->privileged, err);
     if (program < 0)
         return -(int)err->code;
     hutch_autofd int executed = fcntl(program, F_DUPFD_CLOEXEC, DESCRIPTORS_ABOVE);

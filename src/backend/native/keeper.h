@@ -76,7 +76,6 @@ struct keeper {
     struct lease lease;
     struct audit audit; /* of a run: where its life is noted */
     struct pool_dir pool;
-    struct plan plan;
     struct gateway gateway;
     struct secret_set secrets; /* as long as their values are needed */
     struct secret_value proxy_login;
@@ -122,6 +121,7 @@ struct keeper {
     bool never_was; /* it failed before there was a sandbox: that is no result */
     struct hutch_error artifacts_failure; /* why not all of /artifacts came out */
 
+    struct plan plan;       /* large, and mostly untouched, as what follows */
     char chunk[SINK_CHUNK]; /* one read buffer for everything */
     char input[SINK_CHUNK];
 };
@@ -182,10 +182,6 @@ int keeper_rlimits(struct keeper *keeper, struct init_rlimit *rlimits, struct hu
 int keeper_instruct(struct keeper *keeper, struct hutch_error *err);
 /* The one command of a run. */
 int keeper_send_command(struct keeper *keeper, struct hutch_error *err);
-/* hutch-init for a container, as a file: never a sanitizer's, which needs libraries. */
-const void *program_guest(size_t *ret_length);
-/* A program of hutch's own in a sealed memory file. */
-int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err);
 int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err);
 /* PID 1 reports as it is told: whoever waited for room while it waits to report would wait for
  * ever.

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -19,9 +18,8 @@
 #include "backend/native/clone.h"
 #include "backend/native/environment.h"
 #include "backend/native/keeper.h"
+#include "backend/native/programs.h"
 #include "backend/native/source.h"
-#include "init/guest_image.h"
-#include "init/init_image.h"
 #include "util/fs.h"
 #include "util/own.h"
 
@@ -104,32 +102,6 @@ static bool core_dumps_are_piped(struct keeper *keeper)
     if (keeper->core_pattern < 0)
         keeper->core_pattern = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
     return pread(keeper->core_pattern, &first, 1, 0) == 1 && first == '|';
-}
-
-const void *program_guest(size_t *ret_length)
-{
-    *ret_length = sizeof(hutch_guest_image);
-    return hutch_guest_image;
-}
-
-int program_memfd(const char *name, const void *image, size_t length, struct hutch_error *err)
-{
-    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-#ifdef MFD_EXEC
-    hutch_autofd int fd = memfd_create(name, flags | MFD_EXEC);
-#else
-    hutch_autofd int fd = memfd_create(name, flags | 0x10U);
-#endif
-    if (fd < 0 && errno == EINVAL) /* a kernel before 6.3 knows no such flag and needs none */
-        fd = memfd_create(name, flags);
-    if (fd < 0 || hutch_write_all(fd, image, length) < 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        return hutch_fail_errno(err, errno, "put %s into memory", name);
-    if (fd != INIT_SOCKET_FD)
-        return HUTCH_TAKE_FD(fd);
-    /* the socket takes this number in the child, before the program is executed */
-    int other = fcntl(fd, F_DUPFD_CLOEXEC, INIT_SOCKET_FD + 1);
-    return other < 0 ? hutch_fail_errno(err, errno, "duplicate a descriptor") : other;
 }
 
 static int send_message(const struct keeper *keeper, struct init_message *message,
@@ -280,7 +252,8 @@ static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
 
 int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err)
 {
-    hutch_cleanup(hutch_buf_wipe) struct hutch_buf blob = HUTCH_BUF(BLOB_CEILING);
+    char most[2000];
+    hutch_cleanup(hutch_buf_wipe) struct hutch_buf blob = HUTCH_BUF_IN(most, BLOB_CEILING);
     int fds[4 + CGROUP_MAX_GROUPS];
     size_t count = order->terminal ? 0 : 3;
     memcpy(fds, order->fds, count * sizeof(int));
@@ -398,8 +371,7 @@ static int fail_clone(int os_errno, struct hutch_error *err)
 static int start_init(struct keeper *keeper, int into_cgroup, struct hutch_error *err)
 {
     int ends[2];
-    hutch_autofd int program =
-        program_memfd("hutch-init", hutch_init_image, sizeof(hutch_init_image), err);
+    hutch_autofd int program = program_open(&program_init, keeper->privileged, err);
     if (program < 0)
         return -(int)err->code;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -433,7 +405,9 @@ int keeper_instruct(struct keeper *keeper, struct hutch_error *err)
 {
     if (source_open_all(&keeper->plan, keeper->privileged, err) < 0)
         return -(int)err->code;
-    clone_await(&keeper->child); /* with mapped ids, exec would give it more than it needs */
+    /* with its own id mapped, exec would give it more than it needs; a slot has other ids */
+    if (keeper->identity.map != IDENTITY_SLOT)
+        clone_await(&keeper->child);
     if (identity_write_maps(&keeper->identity, keeper->pid, err) < 0 || send_plan(keeper, err) < 0)
         return -(int)err->code;
     if (keeper->plan.header.hands_over) /* it has no groups, and starts nothing */

@@ -444,7 +444,7 @@ static void plan_writable_layer(struct plan *plan, const struct plan_input *inpu
 int plan_build(struct plan *plan, const struct plan_input *input, struct hutch_error *err)
 {
     const struct hutch_spec *spec = input->spec;
-    plan->blob = (struct hutch_buf)HUTCH_BUF(BLOB_CEILING);
+    plan->blob = (struct hutch_buf)HUTCH_BUF_IN(plan->first_blob, BLOB_CEILING);
     plan->is_confined = spec->policy.hash != NULL;
     plan->header = (struct init_plan){
         .writable_tree = -1, .lower_tree = -1, .keeps_writable = input->keeps_writable};

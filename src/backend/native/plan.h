@@ -32,7 +32,6 @@ struct plan_tree {
 
 /* Not to be copied: steps may point into it. */
 struct plan {
-    struct plan_tree trees[INIT_MAX_TREES];
     size_t tree_count;
     struct init_step *steps; /* first_steps, or allocated */
     size_t step_count;
@@ -43,6 +42,8 @@ struct plan {
     struct init_plan header;
     struct hutch_buf blob;
     bool is_confined; /* a policy has allowed the spec's paths as they are: no link may lead on */
+    char first_blob[4096]; /* enough for most */
+    struct plan_tree trees[INIT_MAX_TREES];
 };
 
 struct plan_input {

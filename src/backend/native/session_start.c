@@ -15,6 +15,7 @@
 #include "backend/native/environment.h"
 #include "backend/native/exec_logs.h"
 #include "backend/native/ledger.h"
+#include "backend/native/programs.h"
 #include "backend/native/warden.h"
 #include "copy/copy_image.h"
 #include "util/fs.h"

@@ -12,6 +12,7 @@
 #include "backend/native/cgroup.h"
 #include "backend/native/home.h"
 #include "backend/native/pool.h"
+#include "backend/native/programs.h"
 #include "backend/native/state.h"
 #include "core/spec.h"
 #include "store/audit.h"
@@ -174,6 +175,8 @@ int sweep_all(bool dry_run, hutch_gc_fn on_item, void *userdata, struct hutch_er
         on_item(userdata, "mount", "quota pool");
     if (pool_remove_half(dry_run) == 1 && on_item)
         on_item(userdata, "file", "pool.new");
+    if (program_remove_old(dry_run) && on_item)
+        on_item(userdata, "file", "programs of other versions");
     return 0;
 }
 

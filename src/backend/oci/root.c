@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/native/programs.h"
 #include "backend/oci/oci.h"
 #include "util/fs.h"
 #include "util/own.h"
