@@ -13,7 +13,7 @@ static bool grow(struct hutch_buf *buf, size_t capacity)
     char *data = realloc(buf->is_borrowed ? NULL : buf->data, capacity);
     if (!data)
         return false;
-    if (buf->is_borrowed)
+    if (buf->is_borrowed && buf->data)
         memcpy(data, buf->data, buf->length);
     buf->data = data;
     buf->capacity = capacity;
