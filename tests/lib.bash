@@ -74,7 +74,7 @@ user_dir() { # NAME
 
 # --- the world --------------------------------------------------------------------------------------------------------------
 
-# A sandbox's PID 1. Its comm differs between kernels: it is executed from a memory file.
+# A sandbox's PID 1. Its comm differs between kernels: it is executed by descriptor.
 is_init() { # /proc/PID
     local argv0=
     read -r -d '' argv0 2>/dev/null <"$1/cmdline"
@@ -151,6 +151,16 @@ world_is_clean() {
 
 # --- every test -------------------------------------------------------------------------------------------------------------
 
+# Who is nobody here may go as far as this.
+open_way() { # PATH
+    local dir=$1
+    [ -d "$dir" ] || dir=$(dirname "$dir")
+    while [ "$dir" != / ] && [ "$dir" != /tmp ]; do
+        chmod o+x "$dir"
+        dir=$(dirname "$dir")
+    done
+}
+
 setup_world() {
     [ "$BATS_TEST_TRY_NUMBER" -eq 1 ] || echo "# try $BATS_TEST_TRY_NUMBER of $BATS_TEST_DESCRIPTION" >&3
     WORK=$BATS_TEST_TMPDIR
@@ -159,12 +169,7 @@ setup_world() {
     if [ "$HUTCH_TEST_AS" != root ]; then
         [ "$(id -u)" = 0 ] || skip "needs root to become the ordinary user"
         chown "$TEST_UID:$TEST_UID" "$HUTCH_HOME"
-        # the way to the test's directory must be open to the user
-        local dir=$WORK
-        while [ "$dir" != / ] && [ "$dir" != /tmp ]; do
-            chmod o+x "$dir"
-            dir=$(dirname "$dir")
-        done
+        open_way "$WORK"
     fi
     enter_groups
     world_snapshot

@@ -102,14 +102,12 @@ void guard_kill_all(void);
 int sandbox_build(struct sandbox *box, const struct init_plan *plan);
 
 int tree_restrict(int tree, uint32_t attrs);
+int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs);
 
 /* step.c */
 int step_apply(struct sandbox *box, const struct init_plan *plan, const struct init_step *step);
 /* Opens a name beneath the new root; never leaves it, follows no symlink when strict. */
 int target_open(const struct sandbox *box, const char *path, int flags, bool strict);
-/* Of "key\0value\0..." makes what mount() takes. Returns 0, or -1 with errno. */
-int options_join(const char *pairs, char *text, size_t size);
-int overlay_mount(int at, const char *lower, const char *upper, const char *work, unsigned attrs);
 
 /* layer.c */
 /* A directory of the writable layer that the sandbox does not see as such. 1 when it is there

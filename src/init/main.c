@@ -2,9 +2,9 @@
 /* hutch-init: PID 1 of a sandbox.
  *
  * Theory of operation. The keeper clones a child into fresh namespaces and that child does one
- * thing: execute this program, from a sealed memory file. So nothing of the keeper's memory,
- * arguments, environment or binary exists inside, and the keeper may be a threaded program. The
- * keeper writes the id maps, then sends the plan; from it this program builds the file tree
+ * thing: execute this program, by descriptor (native/programs.c). So nothing of the keeper's
+ * memory, arguments, environment or binary exists inside, and the keeper may be a threaded program.
+ * The keeper writes the id maps, then sends the plan; from it this program builds the file tree
  * (setup.c, step.c), while a thread makes the network namespace (network.c), joins the cgroups,
  * starts the command (spawn.c) and from then on only reaps and reports.
  *

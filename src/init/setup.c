@@ -68,7 +68,8 @@ static int grab_trees(struct sandbox *box, const struct init_plan *plan)
     return 0;
 }
 
-int options_join(const char *pairs, char *text, size_t size)
+/* Of "key\0value\0..." makes what mount() takes: no value has a comma, they are numbers of ours. */
+static int join_options(const char *pairs, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -96,7 +97,7 @@ static int mount_writable(const struct sandbox *box, const struct init_plan *pla
         int tree = box->trees[plan->writable_tree];
         return sys_move_mount(tree, AT_FDCWD, STAGING) < 0 ? -1 : tree;
     }
-    if (options_join(blob_at(plan, plan->writable_opts), options, sizeof(options)) < 0 ||
+    if (join_options(blob_at(plan, plan->writable_opts), options, sizeof(options)) < 0 ||
         sys_mount("tmpfs", STAGING, SYS_MS_NOSUID | SYS_MS_NODEV, options) < 0)
         return -1;
     return open(STAGING, O_PATH | O_DIRECTORY | O_CLOEXEC);

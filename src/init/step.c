@@ -140,23 +140,30 @@ static int step_attach(const struct step_context *context)
     return mount_on(context, mount, is_directory(context, mount));
 }
 
-/* On the directory itself, whatever names lead there: "." is never followed anywhere. */
-static int mount_filesystem(const struct step_context *context, const char *type,
-                            unsigned long flags)
+static int make_filesystem(const struct step_context *context, const char *type, uint32_t attrs)
 {
-    const char *name;
-    char options[256];
-    int parent = parent_open(context, &name);
-    if (parent < 0 || options_join(context->text, options, sizeof(options)) < 0)
+    int fs = sys_fsopen(type);
+    if (fs < 0)
         return -1;
-    int target = open_mountpoint(parent, name);
-    if (target < 0 && errno == ENOENT && mkdirat(parent, name, 0755) == 0)
-        target = open_mountpoint(parent, name);
-    if (target < 0)
+    const char *option = context->text;
+    while (option && *option) {
+        const char *value = option + strlen(option) + 1;
+        if (sys_fsconfig_set(fs, option, value) < 0)
+            return -1;
+        option = value + strlen(value) + 1;
+    }
+    int mount = sys_fsmount(fs, attrs);
+    close(fs);
+    return mount;
+}
+
+static int mount_filesystem(const struct step_context *context, const char *type, uint32_t attrs)
+{
+    int mount = make_filesystem(context, type, attrs);
+    if (mount < 0)
         return -1;
-    int status = fchdir(target) < 0 ? -1 : sys_mount(type, ".", flags, options);
-    close(target);
-    parent_forget(context->box); /* it may lie below what has just been covered */
+    int status = mount_on(context, mount, true);
+    close(mount);
     return status;
 }
 
@@ -191,11 +198,8 @@ static int limit_shares(int proc)
  * the price. */
 static int step_proc(const struct step_context *context)
 {
-    int fs = sys_fsopen("proc");
-    int mount =
-        fs < 0 ? -1 : sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-    if (fs >= 0)
-        close(fs);
+    uint32_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+    int mount = make_filesystem(context, "proc", attrs);
     if (mount < 0 || limit_shares(mount) < 0 || tree_restrict(mount, MOUNT_ATTR_RDONLY) < 0)
         return -1;
     int status = mount_on(context, mount, true);
@@ -205,12 +209,12 @@ static int step_proc(const struct step_context *context)
 
 static int step_devpts(const struct step_context *context)
 {
-    return mount_filesystem(context, "devpts", SYS_MS_NOSUID | SYS_MS_NOEXEC);
+    return mount_filesystem(context, "devpts", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 }
 
 static int step_tmpfs(const struct step_context *context)
 {
-    return mount_filesystem(context, "tmpfs", SYS_MS_NOSUID | SYS_MS_NODEV);
+    return mount_filesystem(context, "tmpfs", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
 static int step_lend(const struct step_context *context)

@@ -33,14 +33,14 @@
 #define SYS_MS_PRIVATE (1u << 18)
 #define SYS_MS_NOSUID 2UL
 #define SYS_MS_NODEV 4UL
-#define SYS_MS_NOEXEC 8UL
 #define SYS_MNT_DETACH 2
 
-/* One call where fsopen, fsconfig, fsmount and move_mount are many. */
+/* One call where fsopen, fsconfig, fsmount and move_mount are many. It follows names: only for
+ * those of our own layers. */
 static inline int sys_mount(const char *type, const char *target, unsigned long flags,
                             const char *options)
 {
-    return (int)syscall(SYS_mount, "none", target, type, flags, options);
+    return (int)syscall(SYS_mount, type, target, type, flags, options);
 }
 
 static inline int sys_open_tree(int dir, const char *path, unsigned flags)

@@ -15,8 +15,7 @@
 #include "util/own.h"
 #include "util/state_dir.h"
 
-/* An event that is no longer than this takes no allocation. */
-#define MOST_LINES 1000
+#define USUAL_LINE_BYTES 1000
 
 static int fail(const struct audit *audit, int os_errno, const char *what, struct hutch_error *err)
 {
@@ -101,12 +100,14 @@ static bool segment_fits(struct audit *audit, const struct audit_head *head)
     return (uint64_t)info.st_size == head->end || ftruncate(audit->segment, (off_t)head->end) == 0;
 }
 
-/* No head and no segment: the first event of all. */
+/* No head and no segment, or the first one without a line, of a writer that was killed: the first
+ * event of all. */
 static bool is_new(const struct audit *audit, struct hutch_error *err)
 {
     hutch_autofree uint64_t *firsts = NULL;
     size_t count = 0;
-    return audit_segments(audit->directory, &firsts, &count, err) == 0 && !count;
+    return audit_segments(audit->directory, &firsts, &count, err) == 0 &&
+           (!count || (count == 1 && firsts[0] == 1 && !audit_has_line(audit->directory, 1)));
 }
 
 /* Where the next line goes. The lock is held. */
@@ -116,8 +117,9 @@ static int find_end(struct audit *audit, struct audit_head *head, struct hutch_e
     if (found <= 0)
         audit_head_begin(head);
     if (found == 0 && is_new(audit, err))
-        return open_segment(audit, head->first, O_CREAT) < 0 ? fail(audit, errno, "write to", err)
-                                                             : 0;
+        return open_segment(audit, head->first, O_CREAT | O_TRUNC) < 0
+                   ? fail(audit, errno, "write to", err)
+                   : 0;
     if (found <= 0 || !segment_fits(audit, head))
         return audit_mend(audit, head, head, err);
     if (head->end < audit->segment_bytes)
@@ -188,8 +190,8 @@ static void unlock(const struct audit *audit, uint64_t ended)
 
 int audit_append(struct audit *audit, const struct audit_event *event, struct hutch_error *err)
 {
-    char most[MOST_LINES];
-    hutch_cleanup(hutch_buf_done) struct hutch_buf body = HUTCH_BUF_IN(most, AUDIT_LINE_MAX);
+    char usual[USUAL_LINE_BYTES];
+    hutch_cleanup(hutch_buf_done) struct hutch_buf body = HUTCH_BUF_IN(usual, AUDIT_LINE_MAX);
     if (audit_line_body(&body, event, &audit->self, err) < 0)
         return -(int)err->code;
     if (audit_lock(audit->head, AUDIT_LOCK_ADD, F_WRLCK, true) < 0)

@@ -86,6 +86,8 @@ int audit_walk(const char *directory, struct audit_chain *chain, audit_entry_fn 
 
 /* ---- mending ---- */
 
+/* Does the segment hold a whole line? */
+bool audit_has_line(const char *directory, uint64_t first);
 /* The head does not fit what is there. A new segment is begun behind everything, and its first
  * event tells; what is there stays as it is, for whoever verifies. The lock is held. */
 int audit_mend(struct audit *audit, const struct audit_head *head, struct audit_head *ret_head,

@@ -33,6 +33,12 @@ static bool last_line(const char *directory, uint64_t first, struct audit_chain 
     return false;
 }
 
+bool audit_has_line(const char *directory, uint64_t first)
+{
+    struct audit_chain ignored;
+    return last_line(directory, first, &ignored);
+}
+
 struct mended {
     uint64_t known; /* the last event that is still there */
     uint64_t lost;  /* the last that there was, by the head */

@@ -13,7 +13,7 @@ static bool grow(struct hutch_buf *buf, size_t capacity)
     char *data = realloc(buf->is_borrowed ? NULL : buf->data, capacity);
     if (!data)
         return false;
-    if (buf->is_borrowed && buf->data)
+    if (buf->is_borrowed && buf->length)
         memcpy(data, buf->data, buf->length);
     buf->data = data;
     buf->capacity = capacity;
@@ -106,9 +106,7 @@ void hutch_buf_done(struct hutch_buf *buf)
 int hutch_buf_take(struct hutch_buf *buf, char **ret_text, size_t *ret_length,
                    struct hutch_error *err)
 {
-    if (!buf->data && !buf->failed)
-        (void)reserve(buf, 0);
-    if (buf->is_borrowed && !buf->failed)
+    if ((!buf->data || buf->is_borrowed) && !buf->failed)
         buf->failed = !grow(buf, buf->length + 1);
     if (buf->failed || !buf->data)
         return hutch_fail_nomem(err);

@@ -24,7 +24,8 @@ struct hutch_buf {
     {                                             \
         NULL, 0, 0, (ceiling_bytes), false, false \
     }
-/* Begins in an array that lives as long as the buffer: what fits there is never allocated. */
+/* Begins in an array (no pointer) that lives as long as the buffer: what fits there is never
+ * allocated. It is no text before the first append. */
 #define HUTCH_BUF_IN(array, ceiling_bytes)                      \
     {                                                           \
         (array), 0, sizeof(array), (ceiling_bytes), false, true \
@@ -39,7 +40,8 @@ void hutch_buf_uint(struct hutch_buf *buf, uint64_t value);
 /* Makes room, so that appending that much does not move what is there. */
 void hutch_buf_reserve(struct hutch_buf *buf, size_t length);
 void hutch_buf_done(struct hutch_buf *buf);
-/* The same, and nothing of the content stays in memory. */
+/* The same, and nothing of the content stays in memory, if there was room for it from the first
+ * append on: what grows is moved. */
 void hutch_buf_wipe(struct hutch_buf *buf);
 /* Hands the content over; fails when any append failed. */
 int hutch_buf_take(struct hutch_buf *buf, char **ret_text, size_t *ret_length,

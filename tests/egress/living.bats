@@ -161,6 +161,28 @@ wait_gone() { until_true 5 eval "! kill -0 $1 2>/dev/null || grep -qs '^State:.*
     hutch rm -f box
 }
 
+@test "root's copy of the gateway's program is executed by its id, and read or written by nobody but root" {
+    needs_root
+    local copy keeper gateway nobody=(setpriv --reuid=1879049192 --regid=1879049192 --clear-groups)
+    result --egress raw.hutch.test -- true
+    copy=$(echo "$HUTCH_HOME"/lib/programs/hutch-gateway-*)
+    same "whose it is" "511 0:0" "$(stat -c '%a %u:%g' "$copy")"
+    create box --egress raw.hutch.test
+    keeper=$(keeper_of box)
+    gateway=$(gateway_of "$keeper")
+    same "its program" "$copy" "$(readlink "/proc/$gateway/exe")"
+    reaches box raw.hutch.test
+    hutch rm -f box
+    open_way "$copy"
+    "${nobody[@]}" test -x "$copy"
+    not "${nobody[@]}" test -r "$copy"
+    not "${nobody[@]}" test -w "$copy"
+    chmod 755 "$copy"
+    result --egress raw.hutch.test -- curl -sS -m 5 http://raw.hutch.test/
+    same "with a copy that was touched" "ok" "$(field .stdout | xargs)"
+    same "whose it is after that" "511 0:0" "$(stat -c '%a %u:%g' "$copy")"
+}
+
 @test "limits: connections at one time, bytes, rate" {
     result --egress stream.hutch.test:7 --egress-connections 3 -- /usr/bin/python3 -c '
 import socket

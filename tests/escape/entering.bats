@@ -150,13 +150,13 @@ PY
     same "the binary" "$before" "$(sha256sum "$HUTCH")"
 }
 
-# What PID 1 of a sandbox that starts now is executed from.
-program_of_pid1() {
+# PID 1 of a sandbox that starts now is executed from this, and not even root of the host can write to it meanwhile.
+pid1_is_executed_from() { # PATH
     local keeper init
     start -- sleep 20
     keeper=$!
     init=$(pid1_of "$keeper")
-    readlink "/proc/$init/exe"
+    same "the program of PID 1" "$1" "$(readlink "/proc/$init/exe")"
     not dd if=/dev/zero of="/proc/$init/exe" bs=1 count=1 conv=notrunc 2>"$WORK/said"
     not truncate -s 0 "/proc/$init/exe" 2>>"$WORK/said"
     kill -TERM "$keeper"
@@ -165,29 +165,30 @@ program_of_pid1() {
 
 @test "PID 1 of an ordinary user, and the first of root, runs from sealed memory, not from a file of the host" {
     [ "$HUTCH_TEST_AS" = root ] || plain -- true
-    same "its program" "/memfd:hutch-init (deleted)" "$(program_of_pid1)"
+    pid1_is_executed_from "/memfd:hutch-init (deleted)"
 }
 
 @test "root's copy of PID 1's program is read, written and executed by nobody else" {
     needs_root
-    local ws copy inside outside
+    local ws copy before nobody=(setpriv --reuid=1879049192 --regid=1879049192 --clear-groups)
     plain -- true
     copy=$(echo "$HUTCH_HOME"/lib/programs/hutch-init-*)
     same "whose it is" "500 0:0" "$(stat -c '%a %u:%g' "$copy")"
-    same "the program of PID 1" "$copy" "$(program_of_pid1)"
-    inside=$(sha256sum <"$copy")
+    pid1_is_executed_from "$copy"
+    before=$(sha256sum <"$copy")
     # on the host, as whoever the command is there, and with every directory on the way open
-    chmod 755 "$HUTCH_HOME" "$HUTCH_HOME/lib" "$HUTCH_HOME/lib/programs"
-    not setpriv --reuid=1879049192 --regid=1879049192 --clear-groups "$copy" 2>"$WORK/said"
-    not setpriv --reuid=1879049192 --regid=1879049192 --clear-groups cat "$copy" 2>"$WORK/said"
+    open_way "$copy"
+    "${nobody[@]}" test -f "$copy"
+    not "${nobody[@]}" test -r "$copy"
+    not "${nobody[@]}" test -w "$copy"
+    not "${nobody[@]}" test -x "$copy"
     # inside it is not even an interpreter
     ws=$(user_dir ws)
     printf '#!/proc/self/exe\n' >"$ws/script"
     chmod 755 "$ws/script"
     plain --workspace "$ws" --timeout 10s -- ./script
     same "exit status of the script" 126 "$status"
-    outside=$(sha256sum <"$copy")
-    same "the copy" "$inside" "$outside"
+    same "the copy" "$before" "$(sha256sum <"$copy")"
 }
 
 @test "a copy of PID 1's program that is not as it was made is not executed, and made anew" {
@@ -205,8 +206,25 @@ program_of_pid1() {
         plain -- true
         same "the copy after: $damage" "500 0 $whole" "$(stat -c '%a %u' "$copy") $(sha256sum <"$copy")"
     done
+    # what the kernel does not execute is executed from memory; what it does, and which dies, is not executed again
+    exec 8>>"$copy"
+    plain -- echo fine
+    exec 8>&-
+    same "output beside a writer" fine "$(cat "$WORK/out")"
+    dd if=/dev/zero of="$copy" bs=4096 count=1 conv=notrunc 2>"$WORK/said"
+    plain -- echo fine
+    same "output without a header" fine "$(cat "$WORK/out")"
+    rm "$copy"
+    plain -- true
+    dd if=/dev/zero of="$copy" bs=4096 seek=1 count=8 conv=notrunc 2>"$WORK/said"
+    plain -- echo fine
+    same "exit status without most of its code" 125 "$status"
+    plain -- echo fine
+    same "the run after that" fine "$(cat "$WORK/out")"
+    same "and the copy" "$whole" "$(sha256sum <"$copy")"
     mkdir "$WORK/not-a-file"
-    mv "$copy" "$WORK/not-a-file" && mkdir "$copy" # nothing of ours: left alone
+    mv "$copy" "$WORK/not-a-file"
+    mkdir "$copy" # nothing of ours: left alone
     plain -- echo fine
     same "output beside a directory" fine "$(cat "$WORK/out")"
     rmdir "$copy"

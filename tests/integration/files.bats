@@ -364,6 +364,18 @@ busybox_root() {
     same stdout $'8192 65536\nfits\nNo space left on device' "$(field .stdout)"
 }
 
+@test "--tmpfs hides a directory that the sandbox may not even enter" {
+    local ws
+    ws=$(user_dir ws)
+    mkdir "$ws/private"
+    echo private >"$ws/private/file"
+    chown 5000000 "$ws/private"
+    chmod 700 "$ws/private"
+    result --workspace "$ws" --tmpfs /workspace/private:1m -- sh -c 'ls -A /workspace/private; echo mine >/workspace/private/file && cat /workspace/private/file'
+    same stdout mine "$(field .stdout)"
+    same "on the host" private "$(cat "$ws/private/file")"
+}
+
 # --- --read-only ------------------------------------------------------------------------------------------------------------
 
 # Every directory in which something can be written.

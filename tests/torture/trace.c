@@ -265,7 +265,8 @@ static bool is_init_image(pid_t pid)
     char link[64];
     char program[256] = "";
     (void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-    return readlink(link, program, sizeof(program) - 1) > 0 && strstr(program, "memfd:hutch-init");
+    return readlink(link, program, sizeof(program) - 1) > 0 &&
+           (strstr(program, "memfd:hutch-init") || strstr(program, "/programs/hutch-init-"));
 }
 
 /* What PID 1's child executes is the command; what else hutch executes are the host's programs. */

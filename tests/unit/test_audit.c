@@ -251,6 +251,25 @@ static void test_what_was_left_behind_the_end_is_overwritten(void **state)
     assert_whole(5);
 }
 
+static void test_of_a_first_writer_that_told_nobody_nothing_is_missing(void **state)
+{
+    char path[AUDIT_PATH_BYTES + AUDIT_SEGMENT_NAME_BYTES];
+    (void)state;
+    segment_path(path, 1);
+    hutch_autofd int empty = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(empty >= 0);
+    fill(2, 1u << 20);
+    assert_whole(2);
+    assert_int_equal(remove_home(state), 0);
+    assert_int_equal(make_home(state), 0);
+    segment_path(path, 1);
+    hutch_autofd int half = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(half >= 0);
+    assert_int_equal(hutch_write_all(half, "{\"seq\":1,\"time", 14), 0);
+    fill(2, 1u << 20);
+    assert_whole(2);
+}
+
 static void test_work_goes_on_after_damage_and_it_is_noted(void **state)
 {
     size_t length = 0;
@@ -409,6 +428,7 @@ int main(void)
         TEST(test_every_cut_is_found),
         TEST(test_a_missing_segment_or_head_is_named),
         TEST(test_what_was_left_behind_the_end_is_overwritten),
+        TEST(test_of_a_first_writer_that_told_nobody_nothing_is_missing),
         TEST(test_work_goes_on_after_damage_and_it_is_noted),
         TEST(test_two_writers_at_once_are_in_one_line),
         TEST(test_no_room_leaves_no_half_event),

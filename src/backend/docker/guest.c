@@ -5,7 +5,6 @@
  * Its name holds the boot and a sum of its content: so no other machine has a file of this name,
  * and an engine that does not find it does not see this host's files at all. */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,12 +34,11 @@ int docker_guest_file(char ret_path[PATH_MAX], struct hutch_error *err)
 {
     char directory[STATE_BYTES];
     char boot[64] = "";
-    uint64_t sum = docker_sum(hutch_guest_image, sizeof(hutch_guest_image));
     if (docker_state(directory, err) < 0)
         return -(int)err->code;
     (void)hutch_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
     boot[strcspn(boot, "\n")] = '\0';
-    (void)snprintf(ret_path, PATH_MAX, "%s/init-%s-%016" PRIx64, directory, boot, sum);
+    (void)snprintf(ret_path, PATH_MAX, "%s/init-%s-" HUTCH_GUEST_IMAGE_SUM, directory, boot);
     return is_whole(ret_path) ? 0
                               : docker_state_write(ret_path, 0755, hutch_guest_image,
                                                    sizeof(hutch_guest_image), err);

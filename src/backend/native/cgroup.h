@@ -32,7 +32,7 @@ enum cgroup_counter {
 
 struct cgroup_group {
     char path[512]; /* absolute directory */
-    int parent;     /* what it is in, so that the way there is gone once; negative: not open */
+    int parent;     /* the directory above, so that the way is walked once; negative: not open */
     int dir;
     bool made;
     int version;          /* 1 or 2 */

@@ -19,20 +19,24 @@
 #define BUSY_YIELDS 3
 
 /* Groups of commands are one level below. */
-static void remove_children(const char *path)
+static void remove_children(int parent, const char *name)
 {
-    DIR *group = opendir(path);
+    int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *group = dir < 0 ? NULL : fdopendir(dir);
     struct dirent *entry;
-    while (group && (entry = readdir(group)))
+    if (!group) {
+        hutch_fd_close(&dir);
+        return;
+    }
+    while ((entry = readdir(group)))
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
             (void)unlinkat(dirfd(group), entry->d_name, AT_REMOVEDIR);
-    if (group)
-        (void)closedir(group);
+    (void)closedir(group);
 }
 
-/* A group stays busy until its last member, reaped or not, has left its processor for good: that is
- * soon where it is let to run, and takes a moment where others are. */
-static int remove_group(int parent, const char *name, const char *path)
+/* A group stays busy until its last member, reaped or not, has left its processor: at once if that
+ * is let run, later where others hold it. */
+static int remove_group(int parent, const char *name)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     for (int tries = 0; tries < BUSY_YIELDS + 1000; tries++) {
@@ -44,7 +48,7 @@ static int remove_group(int parent, const char *name, const char *path)
             (void)sched_yield();
             continue;
         }
-        remove_children(path);
+        remove_children(parent, name);
         (void)nanosleep(&pause, NULL);
     }
     return -1;
@@ -52,9 +56,8 @@ static int remove_group(int parent, const char *name, const char *path)
 
 static int remove_made(const struct cgroup_group *group)
 {
-    bool is_near = group->parent >= 0;
-    return remove_group(is_near ? group->parent : AT_FDCWD,
-                        is_near ? strrchr(group->path, '/') + 1 : group->path, group->path);
+    return group->parent >= 0 ? remove_group(group->parent, strrchr(group->path, '/') + 1)
+                              : remove_group(AT_FDCWD, group->path);
 }
 
 int cgroup_destroy(struct cgroup *cg)
@@ -133,7 +136,7 @@ int cgroup_remove_path(const char *path)
     /* on v1 what is frozen does not die */
     (void)snprintf(state, sizeof(state), "%.500s/freezer.state", path);
     (void)hutch_write_at(AT_FDCWD, state, "THAWED");
-    return remove_group(AT_FDCWD, path, path);
+    return remove_group(AT_FDCWD, path);
 }
 
 int cgroup_make_child(const struct cgroup *parent, const char *name, struct cgroup *ret_child,

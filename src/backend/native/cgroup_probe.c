@@ -3,8 +3,8 @@
  * around hutch hold for its sandboxes too. On v2 a group with processes in it cannot hand
  * controllers to children ("no internal processes"), so there the parent is the top of the tree for
  * root, as it is for container engines, and for a user a delegated group from which hutch moves
- * itself into a leaf. Well-known mount points are tried by statfs: reading mountinfo would cost
- * more than the rest of this file. */
+ * itself into a leaf. Groups are looked for below well-known mount points: reading mountinfo would
+ * cost more than the rest of this file. */
 #include "backend/native/cgroup.h"
 
 #include <errno.h>
@@ -89,7 +89,11 @@ static enum reach reach_of(const char *path, const char *mount, long magic)
         return magic_of(mount) == magic ? REACH_CLOSED : REACH_NONE;
     if (fstatfs(fd, &info) < 0 || (long)info.f_type != magic)
         return REACH_NONE;
-    return faccessat(fd, "", W_OK, AT_EMPTY_PATH) == 0 ? REACH_OPEN : REACH_CLOSED;
+    if (faccessat(fd, "", W_OK, AT_EMPTY_PATH) == 0)
+        return REACH_OPEN;
+    /* a filter around us may not know the call */
+    bool is_certain = errno == EACCES || errno == EROFS;
+    return is_certain || access(path, W_OK) < 0 ? REACH_CLOSED : REACH_OPEN;
 }
 
 static void add_parent(struct cgroup_layout *layout, const char *mount, const char *path,

@@ -9,11 +9,13 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/native/programs.h"
 #include "init/on_stack.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -22,10 +24,10 @@
 
 #define CHILD_SOCKET_FD 3
 
-/* Who forked while the program's copy was written has it open for writing until it executes. */
-#define BUSY_TRIES 10000
+#define MEMFD_FLAGS (MFD_CLOEXEC | MFD_ALLOW_SEALING)
+#define MEMFD_EXEC 0x10U /* MFD_EXEC, since Linux 6.3 */
 
-/* What hutch-init needs to build a sandbox. The child's ids are not mapped yet, so exec would take
+/* What hutch-init needs to build a sandbox. The child's own ids are not mapped, so exec would take
  * its capabilities away; as ambient ones they stay. They are worth nothing outside the child's own
  * user namespace. */
 static const unsigned char needed_capabilities[] = {
@@ -47,6 +49,25 @@ static void fill_capabilities(struct clone_child *child, bool makes_network)
     child->capabilities[1] = (struct __user_cap_data_struct){0};
 }
 
+/* program_memfd() and execution, without a C library. Comes back where it cannot. */
+ON_STACK_INLINE void execute_from_memory(const struct program *program, const char *const *argv,
+                                         const char *const *envp)
+{
+    const unsigned seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    long fd = raw_syscall(SYS_memfd_create, (long)program->name, MEMFD_FLAGS | MEMFD_EXEC, 0, 0, 0);
+    if (fd == -EINVAL)
+        fd = raw_syscall(SYS_memfd_create, (long)program->name, MEMFD_FLAGS, 0, 0, 0);
+    for (size_t at = 0; fd >= 0 && at < program->length;) {
+        long written = raw_syscall(SYS_write, fd, (long)program->image + (long)at,
+                                   (long)(program->length - at), 0, 0);
+        if (written <= 0)
+            return;
+        at += (size_t)written;
+    }
+    if (fd >= 0 && raw_syscall(SYS_fcntl, fd, F_ADD_SEALS, seals, 0, 0) == 0)
+        raw_syscall(SYS_execveat, fd, (long)"", (long)argv, (long)envp, AT_EMPTY_PATH);
+}
+
 RAW static __attribute__((noreturn)) void child_main(void *argument)
 {
     const struct clone_child *child = argument;
@@ -55,19 +76,17 @@ RAW static __attribute__((noreturn)) void child_main(void *argument)
     raw_syscall(SYS_capset, (long)&child->header, (long)child->capabilities, 0, 0, 0);
     for (size_t i = 0; i < child->capability_count; i++)
         raw_syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed_capabilities[i], 0, 0);
-    bool has_socket = raw_syscall(SYS_dup3, child->socket, CHILD_SOCKET_FD, 0, 0, 0) >= 0;
-    for (int tries = 0; has_socket && tries < BUSY_TRIES; tries++) {
-        if (raw_syscall(SYS_execveat, child->program, (long)"", (long)argv, (long)envp,
-                        AT_EMPTY_PATH) != -ETXTBSY)
-            break;
-        raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0);
+    if (raw_syscall(SYS_dup3, child->socket, CHILD_SOCKET_FD, 0, 0, 0) >= 0) {
+        raw_syscall(SYS_execveat, child->program, (long)"", (long)argv, (long)envp, AT_EMPTY_PATH);
+        execute_from_memory(child->content, argv, envp);
     }
     for (;;)
         raw_syscall(SYS_exit_group, 1, 0, 0, 0, 0);
 }
 
 pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool makes_network,
-                        int into_cgroup, int program_fd, int socket_fd, int *ret_pidfd)
+                        int into_cgroup, const struct program *program, int program_fd,
+                        int socket_fd, int *ret_pidfd)
 {
     int pidfd = -1;
     struct clone_args args = {
@@ -84,6 +103,7 @@ pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool mak
     }
     fill_capabilities(child, makes_network);
     child->program = program_fd;
+    child->content = program;
     child->socket = socket_fd;
     child->busy = 1;
     /* A handler that ran in the child would run on the parent's memory. */
@@ -113,10 +133,9 @@ struct servant_limits {
 
 /* Not inlined: the parent's frame, with everything it will need again, is complete before the child
  * exists. Changing ids clears the parent-death signal, so that comes after. */
-static __attribute__((noinline)) long vfork_servant(struct clone_args *args,
-                                                    const struct clone_servant *servant,
-                                                    const struct servant_limits *limits,
-                                                    char *const *argv, char *const *envp)
+static __attribute__((noinline)) long
+vfork_servant(struct clone_args *args, const struct clone_servant *servant,
+              const struct servant_limits *limits, const char *const *argv, const char *const *envp)
 {
     long pid = raw_syscall(SYS_clone3, (long)args, sizeof(*args), 0, 0, 0);
     if (pid == 0) {
@@ -148,8 +167,8 @@ static __attribute__((noinline)) long vfork_servant(struct clone_args *args,
 
 pid_t clone_servant(const struct clone_servant *servant, int *ret_pidfd)
 {
-    char *const argv[] = {(char *)(uintptr_t)servant->name, NULL};
-    char *const envp[] = {NULL};
+    const char *const argv[] = {servant->name, NULL};
+    const char *const envp[] = {NULL};
     int pidfd = -1;
     const struct servant_limits limits = {.file = {servant->file_bytes, servant->file_bytes}};
     struct clone_args args = {

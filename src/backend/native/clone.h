@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct program;
+
 #define CLONE_STACK_BYTES 4096
 
 /* What a child that executes needs of this process's memory until it has. */
@@ -15,20 +17,23 @@ struct clone_child {
     _Alignas(16) char stack[CLONE_STACK_BYTES];
     unsigned busy; /* a futex: the kernel clears it when the memory is no longer needed */
     int program;
+    const struct program *content;
     int socket;
     size_t capability_count;
     struct __user_cap_header_struct header;
     struct __user_cap_data_struct capabilities[2];
 };
 
-/* Clones a child with these namespaces that does nothing but execute program_fd with socket_fd as
- * its descriptor 3 and an empty environment. It borrows this process's memory until then, so it is
- * as cheap and as safe in a large threaded program as in a small one; unlike the parent of a vfork
- * this process goes on, and child stays where it is until clone_await. into_cgroup is a v2 group's
- * directory or negative. makes_network: it gets the capabilities for that too. Returns the pid, or
- * -1 with errno. */
+/* Clones a child with these namespaces that does nothing but execute program_fd, or should that be
+ * refused (by a security module, a writer that somebody inherited) the content of the program from
+ * memory, with socket_fd as its descriptor 3 and an empty environment. It borrows this process's
+ * memory until then, so it is as cheap and as safe in a large threaded program as in a small one;
+ * unlike the parent of a vfork this process goes on, and child stays where it is until clone_await,
+ * or until it was reaped. into_cgroup is a v2 group's directory or negative. makes_network: it gets
+ * the capabilities for that too. Returns the pid, or -1 with errno. */
 pid_t clone_and_execute(struct clone_child *child, uint64_t namespaces, bool makes_network,
-                        int into_cgroup, int program_fd, int socket_fd, int *ret_pidfd);
+                        int into_cgroup, const struct program *program, int program_fd,
+                        int socket_fd, int *ret_pidfd);
 /* Until it has executed, or has ended: then its memory may go. */
 void clone_await(struct clone_child *child);
 

@@ -263,6 +263,8 @@ static enum gateway_word take_death(struct gateway *gateway, struct hutch_error 
     int status = bury(gateway);
     if (gateway->is_released)
         return GATEWAY_NOTHING;
+    if (!gateway->has_served)
+        program_forget(&program_gateway);
     plan_next(gateway);
     if (gateway->has_served || gateway->deaths < ATTEMPTS)
         return GATEWAY_NOTHING;

@@ -31,6 +31,9 @@
  * and the host waiting. */
 #define NICE_WITHOUT_GROUP 19
 
+/* A command with the variables that it has by itself. */
+#define USUAL_SPAWN_BYTES 2000
+
 _Static_assert(RLIM_NLIMITS == INIT_RLIMITS, "one row for every limit the kernel has");
 
 /* Every limit is set, so that nothing of the caller's leaks in; RLIM_INFINITY means "as high as the
@@ -183,6 +186,10 @@ static int send_plan(struct keeper *keeper, struct hutch_error *err)
 {
     if (keeper->privileged) {
         hutch_autofd int userns = identity_open_namespace(keeper->pid, keeper->pidfd);
+        if (userns < 0) { /* until it executes it is as undumpable as its caller may be */
+            clone_await(&keeper->child);
+            userns = identity_open_namespace(keeper->pid, keeper->pidfd);
+        }
         if (userns < 0)
             return hutch_fail_errno(err, errno, "open the sandbox's user namespace");
         if (source_map_owners(&keeper->plan, &keeper->identity, userns, err) < 0)
@@ -252,8 +259,8 @@ static int build_spawn(struct keeper *keeper, const struct spawn_order *order,
 
 int keeper_spawn(struct keeper *keeper, const struct spawn_order *order, struct hutch_error *err)
 {
-    char most[2000];
-    hutch_cleanup(hutch_buf_wipe) struct hutch_buf blob = HUTCH_BUF_IN(most, BLOB_CEILING);
+    char usual[USUAL_SPAWN_BYTES];
+    hutch_cleanup(hutch_buf_wipe) struct hutch_buf blob = HUTCH_BUF_IN(usual, BLOB_CEILING);
     int fds[4 + CGROUP_MAX_GROUPS];
     size_t count = order->terminal ? 0 : 3;
     memcpy(fds, order->fds, count * sizeof(int));
@@ -382,7 +389,7 @@ static int start_init(struct keeper *keeper, int into_cgroup, struct hutch_error
     if (theirs < 0)
         return hutch_fail_errno(err, errno, "duplicate a descriptor");
     pid_t pid = clone_and_execute(&keeper->child, NAMESPACES, keeper->gateway.is_wanted,
-                                  into_cgroup, program, theirs, &keeper->pidfd);
+                                  into_cgroup, &program_init, program, theirs, &keeper->pidfd);
     if (pid < 0)
         return fail_clone(errno, err);
     keeper->pid = pid;

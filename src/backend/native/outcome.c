@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "backend/native/keeper.h"
+#include "backend/native/programs.h"
 #include "core/isolation.h"
 #include "util/error.h"
 
@@ -96,10 +97,12 @@ static void explain_silence(struct keeper *keeper)
             "the container's PID 1 ended before it could start the command; the log of "
             "the engine (backend %s) may say why",
             hutch_backend_name(hutch_spec_backend(keeper->spec)));
-    else
+    else {
+        program_forget(&program_init);
         (void)hutch_fail(&keeper->failure, HUTCH_E_SYSTEM, 0,
                          "the sandbox's PID 1 ended before it could start the command; 'hutch "
                          "doctor' checks what it needs");
+    }
 }
 
 /* The groups are the better witness of processor time: wait4 misses who was killed with PID 1, or

@@ -30,7 +30,7 @@ struct plan_tree {
     int fd;
 };
 
-/* Not to be copied: steps may point into it. */
+/* Not to be copied: steps and blob may point into it. */
 struct plan {
     size_t tree_count;
     struct init_step *steps; /* first_steps, or allocated */

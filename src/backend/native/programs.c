@@ -69,8 +69,7 @@ int program_memfd(const char *name, const void *image, size_t length, struct hut
     return keep_clear(HUTCH_TAKE_FD(fd), err);
 }
 
-/* "programs/NAME-SUM" in the state. */
-static void name_copy(const struct program *program, char name[NAME_BYTES])
+static void copy_name(const struct program *program, char name[NAME_BYTES])
 {
     (void)snprintf(name, NAME_BYTES, "%s-%s", program->name, program->sum);
 }
@@ -78,9 +77,10 @@ static void name_copy(const struct program *program, char name[NAME_BYTES])
 static bool find_directory(char path[PATH_BYTES])
 {
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    if (state_directory("lib", path, PATH_BYTES - sizeof(DIRECTORY) - NAME_BYTES, &ignored) < 0)
+    char lib[PATH_BYTES - sizeof(DIRECTORY)];
+    if (state_directory("lib", lib, sizeof(lib), &ignored) < 0)
         return false;
-    memcpy(path + strlen(path), DIRECTORY, sizeof(DIRECTORY));
+    (void)snprintf(path, PATH_BYTES, "%s" DIRECTORY, lib);
     return true;
 }
 
@@ -99,56 +99,79 @@ static bool is_copy(int fd, const struct program *program)
 }
 
 /* It appears under its name when all of it is on the disk, and has no name before: a crash leaves
- * nothing. Where that is not possible there is no copy. */
+ * nothing. Where that is not possible, or it would not be taken for a copy, there is none. */
 static void make_copy(const struct program *program, const char *directory, const char *path)
 {
+    char self[64];
     (void)mkdir(directory, 0700);
     hutch_autofd int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0 || !may_execute(fd) || hutch_write_all(fd, program->image, program->length) < 0 ||
-        fchmod(fd, program->mode) < 0 || fdatasync(fd) < 0)
+    if (fd < 0 || hutch_write_all(fd, program->image, program->length) < 0 ||
+        fchmod(fd, program->mode) < 0 || !is_copy(fd, program) || fdatasync(fd) < 0)
         return;
-    (void)!linkat(fd, "", AT_FDCWD, path, AT_EMPTY_PATH); /* another may have been faster */
+    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    hutch_autofd int whole = open(self, O_PATH | O_CLOEXEC);
+    hutch_fd_close(&fd); /* what is open for writing cannot be executed */
+    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", whole);
+    /* another may have been faster */
+    (void)!linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+static bool find_copy(const struct program *program, char directory[PATH_BYTES],
+                      char path[PATH_BYTES + NAME_BYTES])
+{
+    char name[NAME_BYTES];
+    if (!find_directory(directory))
+        return false;
+    copy_name(program, name);
+    (void)snprintf(path, PATH_BYTES + NAME_BYTES, "%s/%s", directory, name);
+    return true;
 }
 
 int program_open(const struct program *program, bool privileged, struct hutch_error *err)
 {
-    char directory[PATH_BYTES], name[NAME_BYTES], path[PATH_BYTES + NAME_BYTES];
-    if (privileged && find_directory(directory)) {
-        name_copy(program, name);
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+    char directory[PATH_BYTES], path[PATH_BYTES + NAME_BYTES];
+    if (privileged && find_copy(program, directory, path)) {
         int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0 && is_copy(fd, program))
             return keep_clear(fd, err);
-        if (fd >= 0 || errno == ELOOP)
-            (void)unlink(path);
+        bool is_free = fd < 0 && errno == ENOENT;
         hutch_fd_close(&fd);
-        make_copy(program, directory, path);
+        if (is_free || unlink(path) == 0)
+            make_copy(program, directory, path);
     }
     return program_memfd(program->name, program->image, program->length, err);
 }
 
+void program_forget(const struct program *program)
+{
+    char directory[PATH_BYTES], path[PATH_BYTES + NAME_BYTES];
+    if (state_exists("lib") && find_copy(program, directory, path))
+        (void)unlink(path);
+}
+
 static bool is_other(const char *name)
 {
+    if (name[0] == '.')
+        return false;
     for (size_t i = 0; i < HUTCH_COUNT(kept_programs); i++) {
         char own[NAME_BYTES];
-        name_copy(kept_programs[i], own);
+        copy_name(kept_programs[i], own);
         if (!strcmp(name, own))
             return false;
     }
-    return name[0] != '.';
+    return true;
 }
 
-size_t program_remove_old(bool dry_run)
+bool program_remove_old(bool dry_run)
 {
     char path[PATH_BYTES];
-    size_t count = 0;
+    bool found = false;
     DIR *directory = state_exists("lib") && find_directory(path) ? opendir(path) : NULL;
     const struct dirent *entry;
     while (directory && (entry = readdir(directory)))
-        if (is_other(entry->d_name) &&
-            (dry_run || unlinkat(dirfd(directory), entry->d_name, 0) == 0))
-            count++;
+        if (entry->d_type != DT_DIR && is_other(entry->d_name))
+            found |= dry_run || unlinkat(dirfd(directory), entry->d_name, 0) == 0;
     if (directory)
         (void)closedir(directory);
-    return count;
+    return found;
 }

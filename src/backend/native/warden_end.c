@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backend/native/ledger.h"
+#include "backend/native/programs.h"
 #include "backend/native/warden.h"
 #include "core/spec.h"
 #include "util/own.h"
@@ -25,9 +26,11 @@ static void tell_creator(struct warden *warden)
 {
     struct wire_message answer = WIRE_MESSAGE_INIT;
     struct hutch_error ignored = HUTCH_ERROR_INIT;
-    if (!warden->failure.code)
+    if (!warden->failure.code) {
+        program_forget(&program_init);
         (void)hutch_fail(&warden->failure, HUTCH_E_SYSTEM, 0,
                          "the sandbox ended before it was ready");
+    }
     wire_fail(&answer, &warden->failure);
     (void)!wire_send(warden->creator, &answer, &ignored);
     hutch_buf_done(&answer.text);
