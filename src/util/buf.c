@@ -10,11 +10,12 @@
 
 static bool grow(struct hutch_buf *buf, size_t capacity)
 {
-    char *data = realloc(buf->is_borrowed ? NULL : buf->data, capacity);
+    const char *owners = buf->is_borrowed ? buf->data : NULL;
+    char *data = realloc(owners ? NULL : buf->data, capacity);
     if (!data)
         return false;
-    if (buf->is_borrowed && buf->length)
-        memcpy(data, buf->data, buf->length);
+    if (owners)
+        memcpy(data, owners, buf->length);
     buf->data = data;
     buf->capacity = capacity;
     buf->is_borrowed = false;
