@@ -105,7 +105,7 @@ static void make_copy(const struct program *program, const char *directory, cons
     char self[64];
     (void)mkdir(directory, 0700);
     hutch_autofd int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0 || hutch_write_all(fd, program->image, program->length) < 0 ||
+    if (fd < 0 || !may_execute(fd) || hutch_write_all(fd, program->image, program->length) < 0 ||
         fchmod(fd, program->mode) < 0 || !is_copy(fd, program) || fdatasync(fd) < 0)
         return;
     (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
